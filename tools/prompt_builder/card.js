@@ -1,0 +1,155 @@
+// One row as a form and as raw JSON. The form writes into the row's text value by value; what it does not show stays as it is.
+import { byId, copyOf, make, markTab, setText, wireTabs } from "./dom.js";
+import { conversation, conversationShape } from "./conversation.js";
+import { jsonFault } from "./rules.js";
+import { onOneLine, rawAt, remove, setRaw } from "./jsontext.js";
+import { lensOf, valueAt } from "./lens.js";
+import { optionGroups } from "./options.js";
+import { otherFields, otherNames } from "./others.js";
+import { parsedOf } from "./table.js";
+import { checkOf } from "./state.js";
+
+/** A row under edit: what the parts of the form need to read it and to write into it. */
+class Draft {
+  constructor(workspace, row) {
+    this.workspace = workspace;
+    this.id = row.id;
+    this.controls = [];
+    this.take(row);
+  }
+
+  take(row) {
+    this.raw = row.raw;
+    this.parsed = parsedOf(row);
+    this.dialect = checkOf(row, this.workspace.settings.byTemplate).dialect;
+    this.lens = this.parsed ? lensOf(this.dialect, this.parsed) : null;
+  }
+
+  value(path) { return valueAt(this.parsed, path); }
+  rawAt(path) { return rawAt(this.raw, path); }
+
+  /** Write JSON text at `path`, or take the member out when `raw` is undefined. */
+  write(path, raw) {
+    this.replace(raw === undefined ? remove(this.raw, path) : setRaw(this.raw, path, raw), path.join("/"));
+  }
+
+  replace(text, tag) { this.workspace.edit(this.id, text, tag); }
+
+  /** Keep a control's content true to the row: `read` gives what it should show. */
+  follow(element, read) {
+    this.controls.push({ element, read });
+    element.value = read();
+  }
+
+  refresh() {
+    for (const { element, read } of this.controls) {
+      if (element === document.activeElement) continue;
+      const value = read();
+      if (element.value !== value) element.value = value;
+    }
+  }
+}
+
+export class Card {
+  constructor(workspace, ui, act) {
+    Object.assign(this, { workspace, ui, act, draft: null, shape: "" });
+    this.element = byId("card");
+    this.element.append(copyOf("card-template"));
+    this.part = Object.fromEntries([...this.element.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+    this.button = Object.fromEntries([...this.element.querySelectorAll("[data-act]")].map((button) => [button.dataset.act, button]));
+    this.button.close.addEventListener("click", () => act.close());
+    this.button.back.addEventListener("click", () => act.walk(-1));
+    this.button.next.addEventListener("click", () => act.walk(1));
+    this.tabs = this.element.querySelector("[role=tablist]");
+    wireTabs(this.tabs, (tab) => { this.ui.cardTab = tab.dataset.act; this.update(); });
+  }
+
+  /** Show the active row, building the form anew only when its shape is another. */
+  update() {
+    const index = this.workspace.indexOf(this.ui.active);
+    const row = this.workspace.rows[index];
+    this.element.hidden = !row || !this.ui.cardOpen;
+    if (this.element.hidden) { this.shape = ""; return; }
+    const tab = parsedOf(row) ? this.ui.cardTab : "raw";
+    if (this.draft?.id !== row.id) this.draft = new Draft(this.workspace, row);
+    else this.draft.take(row);
+    this.head(row, index, tab);
+    const shape = `${row.id}|${tab}|${tab === "form" ? this.formShape() : ""}`;
+    if (shape !== this.shape) this.build(tab, shape);
+    else this.draft.refresh();
+    this.marks?.();
+  }
+
+  head(row, index, tab) {
+    const check = checkOf(row, this.workspace.settings.byTemplate);
+    setText(this.part.title, `Line ${index + 1}`);
+    setText(this.part.kind, this.draft.lens?.label ?? "Broken");
+    setText(this.part.fault, check.ok ? row.note ?? "" : check.message);
+    this.part.fault.classList.toggle("good", check.ok && !row.note);
+    this.button.form.disabled = this.draft.parsed === null;
+    markTab(this.tabs, this.button[tab]);
+    this.part.body.setAttribute("aria-labelledby", this.button[tab].id);
+  }
+
+  formShape() {
+    return JSON.stringify([this.draft.dialect, this.draft.lens, conversationShape(this.draft), otherNames(this.draft)]);
+  }
+
+  build(tab, shape) {
+    const focus = this.shape && document.activeElement?.closest("#card") ? document.activeElement.dataset.path : null;
+    const open = new Set([...this.part.body.querySelectorAll("details[open]")].map((group) => group.dataset.group));
+    const top = this.shape.split("|")[0] === shape.split("|")[0] ? this.part.body.scrollTop : 0;
+    this.shape = shape;
+    this.draft.controls = [];
+    const { nodes, marks } = tab === "raw" ? rawEditor(this.draft) : form(this.draft);
+    this.marks = marks;
+    this.part.body.replaceChildren(...nodes);
+    for (const group of this.part.body.querySelectorAll("details")) if (open.has(group.dataset.group)) group.open = true;
+    this.part.body.scrollTop = top;
+    if (focus) [...this.part.body.querySelectorAll("[data-path]")].find((control) => control.dataset.path === focus)?.focus();
+  }
+
+  /** Put the cursor where a person would type first. */
+  focus() {
+    (this.part.body.querySelector("textarea, input") ?? this.part.body).focus();
+  }
+}
+
+function form(draft) {
+  const options = optionGroups(draft);
+  return { nodes: [...conversation(draft), ...options.nodes, ...otherFields(draft)], marks: options.marks };
+}
+
+function rawEditor(draft) {
+  const area = make("textarea", { id: "raw", class: "mono raw", rows: "18", spellcheck: "false", autocomplete: "off", "data-path": "raw", "aria-describedby": "raw-state" });
+  const state = make("p", { id: "raw-state", class: "quiet" });
+  const jump = make("button", { type: "button", class: "link", text: "Show where", hidden: true, on: { click: () => showFault(area) } });
+  area.addEventListener("input", () => draft.replace(onOneLine(area.value).replace(/[\r\n]+/g, " "), "raw"));
+  draft.follow(area, () => draft.raw);
+  const marks = () => {
+    const at = faultAt(area.value);
+    setText(state, at === null ? `Valid JSON, ${draft.raw.length.toLocaleString("en")} characters. Numbers and the order of fields stay as you write them.` : jsonFault(area.value, faultOf(area.value)));
+    jump.hidden = at === null || Number.isNaN(at);
+  };
+  return { nodes: [make("label", { for: "raw", text: "The line as the job reads it" }), area, state, jump], marks };
+}
+
+function faultOf(text) {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function faultAt(text) {
+  const fault = faultOf(text);
+  return fault ? Number(/position (\d+)/.exec(fault.message)?.[1] ?? text.length) : null;
+}
+
+function showFault(area) {
+  const at = faultAt(area.value);
+  area.focus();
+  area.setSelectionRange(at, Math.min(at + 1, area.value.length));
+}

@@ -1,0 +1,78 @@
+// A template over columns, written as the job reads it: Jinja, of which the preview knows `{{ field }}` and `{{ field.inner }}`.
+import { find, items, members, rawAt } from "./jsontext.js";
+
+const PLACE = /\{\{-?\s*([\s\S]*?)\s*-?\}\}/g;
+const SIMPLE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'\])*$/;
+const NAME = /^[A-Za-z_]\w*$/;
+const KEYWORDS = /^(?:true|false|none|True|False|None|not|and|or|if|else|is|in)$/;
+const isSimple = (expression) => SIMPLE.test(expression) && !KEYWORDS.test(expression);
+
+/** Tell what the preview can make of a template: its fields, and a complaint when it is beyond the preview. */
+export function inspectTemplate(template) {
+  const expressions = [...template.matchAll(PLACE)].map((match) => match[1]);
+  const outside = template.replace(PLACE, "");
+  const fields = [...new Set(expressions.filter(isSimple).map((e) => pathOf(e)[0]))];
+  const odd = expressions.find((expression) => !isSimple(expression));
+  if (/\{\{|\}\}/.test(outside)) return { fields, fault: "A “{{” has no “}}”, or the other way round.", beyond: false };
+  if (odd === "") return { fields, fault: "“{{ }}” names no field.", beyond: false };
+  const control = /\{[%#]|\{\{-|-\}\}/.exec(template)?.[0] ?? odd;
+  return { fields, fault: null, beyond: control ? `“${control}” is Jinja beyond plain fields: the job runs it, this preview does not.` : null };
+}
+
+/** Write a column's name the way a template must. */
+export function placeholder(name) {
+  return NAME.test(name) && !KEYWORDS.test(name) ? `{{${name}}}` : null;
+}
+
+function pathOf(expression) {
+  return [...expression.matchAll(/[A-Za-z_]\w*|\[(\d+)\]|\["([^"]*)"\]|\['([^']*)'\]/g)].map(([whole, index, one, other]) =>
+    index !== undefined ? Number(index) : one ?? other ?? whole);
+}
+
+/** Fill the template from a row's JSON text: {text, missing}. `missing` is the first field the row lacks, or null. */
+export function fillTemplate(template, raw) {
+  let missing = null;
+  const source = template.endsWith("\n") ? template.slice(0, -1) : template;
+  const text = source.replace(PLACE, (whole, expression) => {
+    const value = rawAt(raw, pathOf(expression));
+    if (value === undefined) missing ??= expression;
+    return value === undefined ? whole : asPython(value);
+  });
+  return { text, missing };
+}
+
+const WORDS = { true: "True", false: "False", null: "None" };
+
+/** Write a JSON value as Jinja prints it: text bare, everything else as Python does. */
+export function asPython(raw, inside = false) {
+  const first = raw[0];
+  if (first === '"') return inside ? pythonString(JSON.parse(raw)) : JSON.parse(raw);
+  if (first === "[") return `[${items(raw, 0).map((item) => asPython(raw.slice(item.start, item.end), true)).join(", ")}]`;
+  if (first === "{") {
+    const last = new Map(members(raw, 0).map((m) => [m.key, asPython(raw.slice(m.start, m.end), true)]));
+    return `{${[...last].map(([key, value]) => `${pythonString(key)}: ${value}`).join(", ")}}`;
+  }
+  return WORDS[raw] ?? pythonNumber(raw);
+}
+
+function pythonNumber(raw) {
+  if (/^-?\d+$/.test(raw)) return String(BigInt(raw));
+  const value = Number(raw);
+  if (!Number.isFinite(value)) return value < 0 ? "-inf" : "inf";
+  if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
+  const [digits, exponent] = value.toExponential().split("e").map((part, i) => (i ? Number(part) : part));
+  if (exponent < -4 || exponent >= 16) return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  const plain = Math.abs(value) < 1e-6 ? value.toFixed(20).replace(/0+$/, "") : String(value);
+  return /\./.test(plain) ? plain : `${plain}.0`;
+}
+
+function pythonString(text) {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const body = text.replace(/\\/g, "\\\\").replaceAll(quote, `\\${quote}`).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t");
+  return quote + body + quote;
+}
+
+/** Tell whether the row has every field the template names. */
+export function rowFits(template, raw) {
+  return find(raw, []) !== null && fillTemplate(template, raw).missing === null;
+}

@@ -1,0 +1,263 @@
+// The rows as a table of which only the visible part exists, so that 100,000 rows scroll like ten.
+import { byId, make } from "./dom.js";
+import { fillTemplate } from "./jinja.js";
+import { lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
+import { optionNamed, optionNames, OPTIONS } from "./fields.js";
+import { dialectOf } from "./rules.js";
+import { checkOf } from "./state.js";
+
+const SPARE = 8; // rows made above and below the visible ones
+const SAMPLED = 200; // rows looked at to choose the columns
+const MOST_COLUMNS = 5;
+const SHOWN = 300; // characters of a cell
+const SHAPE = new Set(["prompt", "text", "messages", "system", "id", "custom_id", "method", "url", "body", "params", "input", "recordId", "modelInput",
+  "sampling_params", ...optionNames()]);
+
+/** List the fields of the first rows that are the user's own, the commonest first. */
+export function ownFields(rows, most = MOST_COLUMNS) {
+  const counts = new Map();
+  for (const row of rows.slice(0, SAMPLED)) {
+    for (const key of keysOf(row)) if (!SHAPE.has(key)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most).map(([key]) => key);
+}
+
+/** List the names of a row's members, or none when it is broken. */
+export function keysOf(row) {
+  const parsed = parsedOf(row);
+  return parsed ? Object.keys(parsed) : [];
+}
+
+/** Parse a row for showing; null when it is no object. */
+export function parsedOf(row) {
+  try {
+    const value = JSON.parse(row.raw);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const faces = new WeakMap();
+
+function faceOf(row) {
+  let face = faces.get(row);
+  if (face) return face;
+  const parsed = parsedOf(row);
+  const dialect = parsed ? dialectOf(parsed) : "none";
+  const lens = parsed ? lensOf(dialect, parsed) : null;
+  const summary = parsed ? summaryOf(lens, parsed) : row.raw;
+  face = { dialect, kind: lens?.label ?? "Broken", summary: summary.slice(0, SHOWN), id: lens ? cell(valueAt(parsed, lens.id)) : "",
+    options: lens ? optionWords(lens, parsed) : "", images: /"image(?:_url)?"/.test(row.raw.slice(0, 20_000)) };
+  faces.set(row, face);
+  return face;
+}
+
+function cell(value) {
+  if (value === undefined) return "";
+  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, SHOWN);
+}
+
+function optionWords(lens, parsed) {
+  const words = [];
+  for (const option of OPTIONS) {
+    const value = valueAt(parsed, optionPath(lens, parsed, option));
+    if (value === undefined || option.name === "model") continue;
+    words.push(optionNamed(option.name).wide ? option.name : `${option.name} ${cell(value)}`);
+  }
+  return words.join(" · ");
+}
+
+export class Table {
+  constructor(workspace, ui, act) {
+    Object.assign(this, { workspace, ui, act, shown: [], columns: [], pool: new Map() });
+    this.grid = byId("grid");
+    this.body = byId("grid-body");
+    this.grid.addEventListener("scroll", () => this.paint(), { passive: true });
+    new ResizeObserver(() => this.paint()).observe(this.grid);
+    this.body.addEventListener("click", (event) => this.click(event));
+    this.body.addEventListener("pointerdown", (event) => this.grab(event));
+  }
+
+  /** Choose rows and columns anew, then draw. */
+  update() {
+    const { rows, settings } = this.workspace;
+    const words = this.ui.find.trim().toLowerCase();
+    this.shown = [];
+    rows.forEach((row, i) => {
+      if (words && !row.raw.toLowerCase().includes(words)) return;
+      if (this.ui.onlyBad && checkOf(row, settings.byTemplate).ok) return;
+      this.shown.push(i);
+    });
+    this.filtered = this.shown.length !== rows.length;
+    this.columns = ownFields(rows);
+    this.hasIds = rows.slice(0, SAMPLED).some((row) => faceOf(row).id !== "");
+    this.hasOptions = rows.slice(0, SAMPLED).some((row) => faceOf(row).options !== "");
+    this.drawHead();
+    this.paint();
+  }
+
+  titles() {
+    return ["", "Line", "Request", ...(this.hasIds ? ["Id"] : []), ...(this.hasOptions ? ["Options"] : []), ...this.columns];
+  }
+
+  drawHead() {
+    const titles = this.titles();
+    const widths = ["2.25rem", "4.75rem", "minmax(16rem, 1fr)", ...(this.hasIds ? ["8rem"] : []), ...(this.hasOptions ? ["13rem"] : []), ...this.columns.map(() => "9rem")];
+    this.grid.style.setProperty("--columns", widths.join(" "));
+    this.grid.setAttribute("aria-colcount", String(titles.length));
+    this.grid.setAttribute("aria-rowcount", String(this.shown.length + 1));
+    const key = JSON.stringify(titles);
+    if (this.headKey === key) return;
+    this.headKey = key;
+    const all = make("input", { type: "checkbox", id: "all", "aria-label": "Select all rows shown", on: { change: () => this.act.selectAll(all.checked) } });
+    byId("grid-head").replaceChildren(...titles.map((title, i) => make("div", { role: "columnheader", class: i < 3 ? `c${i}` : "extra" }, i === 0 ? [all] : [title])));
+  }
+
+  /** Draw the rows that can be seen. */
+  paint() {
+    const height = this.rowHeight();
+    setHeight(this.body, this.shown.length * height);
+    const from = Math.max(0, Math.floor((this.grid.scrollTop - height) / height) - SPARE);
+    const to = Math.min(this.shown.length, Math.ceil((this.grid.scrollTop + this.grid.clientHeight) / height) + SPARE);
+    const keep = new Map();
+    for (let at = from; at < to; at += 1) {
+      const row = this.workspace.rows[this.shown[at]];
+      if (!row) continue;
+      const element = this.pool.get(row.id) ?? this.blank();
+      this.pool.delete(row.id);
+      keep.set(row.id, element);
+      this.fill(element, row, at, height);
+    }
+    for (const element of this.pool.values()) element.remove();
+    this.pool = keep;
+    [...keep.values()].forEach((element, i) => { if (this.body.children[i] !== element) this.body.insertBefore(element, this.body.children[i]); });
+    const active = keep.get(this.ui.active);
+    if (active) this.grid.setAttribute("aria-activedescendant", active.id);
+    else this.grid.removeAttribute("aria-activedescendant");
+  }
+
+  rowHeight() {
+    return parseFloat(getComputedStyle(this.grid).getPropertyValue("--row-height")) || 40;
+  }
+
+  blank() {
+    return this.body.appendChild(make("div", { role: "row", class: "row" }));
+  }
+
+  fill(element, row, at, height) {
+    const index = this.shown[at];
+    const check = checkOf(row, this.workspace.settings.byTemplate);
+    const selected = this.ui.selection.has(row.id);
+    element.style.transform = `translateY(${at * height}px)`;
+    element.className = `row${row.id === this.ui.active ? " active" : ""}${check.ok ? "" : " bad"}${selected ? " selected" : ""}`;
+    element.setAttribute("aria-selected", String(selected));
+    const key = `${index}|${selected}|${this.headKey}|${this.workspace.settings.byTemplate ? this.workspace.settings.template : ""}`;
+    if (element.row === row && element.key === key) return setIndex(element, at);
+    Object.assign(element, { row, key, id: `r${row.id}` });
+    element.dataset.id = row.id;
+    setIndex(element, at);
+    element.replaceChildren(...this.cells(row, index, check, selected));
+  }
+
+  cells(row, index, check, selected) {
+    const face = faceOf(row);
+    const box = make("input", { type: "checkbox", checked: selected, tabindex: "-1", "aria-label": `Select line ${index + 1}` });
+    const line = [make("span", { class: "grip", "aria-hidden": "true", text: "⠿" }), make("span", { text: String(index + 1) })];
+    if (!check.ok) line.push(make("span", { class: "dot", title: check.message }, [make("span", { class: "sr", text: "has a problem" })]));
+    const request = [make("span", { class: "words", dir: "auto", text: this.words(row, face) || "(empty)" })];
+    if (face.dialect !== "prompt") request.unshift(make("span", { class: "pill", text: face.kind }));
+    if (face.images) request.push(make("span", { class: "pill", text: "image" }));
+    const under = check.ok ? face.options : check.message;
+    request.push(make("span", { class: "under", text: under }));
+    const parsed = this.columns.length ? parsedOf(row) : null;
+    return [make("div", { role: "gridcell", class: "c0" }, [box]), make("div", { role: "gridcell", class: "c1" }, line), make("div", { role: "gridcell", class: "c2" }, request),
+      ...(this.hasIds ? [this.extra(face.id)] : []), ...(this.hasOptions ? [this.extra(face.options)] : []),
+      ...this.columns.map((key) => this.extra(parsed && Object.hasOwn(parsed, key) ? cell(parsed[key]) : ""))];
+  }
+
+  words(row, face) {
+    const { byTemplate, template } = this.workspace.settings;
+    if (!byTemplate || face.dialect !== "prompt" || !template) return face.summary;
+    return fillTemplate(template, row.raw).text.slice(0, SHOWN);
+  }
+
+  extra(text) {
+    return make("div", { role: "gridcell", class: "extra", dir: "auto", text, title: text.length > 24 ? text : null });
+  }
+
+  click(event) {
+    const element = event.target.closest(".row");
+    if (!element) return;
+    const id = Number(element.dataset.id);
+    if (event.target.closest(".c0")) this.act.select(id, event.shiftKey);
+    else this.act.open(id, { reveal: false });
+  }
+
+  /** Drag a row, or the selected rows, by the grip. */
+  grab(event) {
+    const grip = event.target.closest(".c1");
+    if (!grip || event.button !== 0 || this.filtered) return;
+    const id = Number(grip.closest(".row").dataset.id);
+    const from = event.clientY;
+    let target = null;
+    const move = (moving) => {
+      if (target === null && Math.abs(moving.clientY - from) < 6) return;
+      target = this.dropSpot(moving.clientY);
+      this.markDrop(target);
+    };
+    const done = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", done);
+      removeEventListener("pointercancel", done);
+      this.markDrop(null);
+      if (target !== null) this.act.drop(id, target);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", done);
+    addEventListener("pointercancel", done);
+  }
+
+  dropSpot(y) {
+    const at = (y - this.body.getBoundingClientRect().top) / this.rowHeight();
+    return Math.max(0, Math.min(this.shown.length, Math.round(at)));
+  }
+
+  markDrop(at) {
+    this.line ??= this.grid.appendChild(make("div", { class: "drop-line", role: "presentation" }));
+    this.line.hidden = at === null;
+    if (at !== null) this.line.style.transform = `translateY(${at * this.rowHeight() + this.body.offsetTop}px)`;
+  }
+
+  /** Bring a row into view. */
+  reveal(id) {
+    const at = this.shown.findIndex((index) => this.workspace.rows[index].id === id);
+    if (at < 0) return;
+    const [height, head] = [this.rowHeight(), this.body.offsetTop];
+    const top = at * height;
+    const room = this.grid.clientHeight - head;
+    if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+    else if (top + height > this.grid.scrollTop + room) this.grid.scrollTop = top + height - room;
+    this.paint();
+  }
+
+  /** Return the id of the row `by` places after the active one, among those shown. */
+  neighbour(by) {
+    const at = this.shown.findIndex((index) => this.workspace.rows[index].id === this.ui.active);
+    const to = Math.max(0, Math.min(this.shown.length - 1, at < 0 ? 0 : at + by));
+    return this.workspace.rows[this.shown[to]]?.id ?? null;
+  }
+
+  pageSize() {
+    return Math.max(1, Math.floor(this.grid.clientHeight / this.rowHeight()) - 1);
+  }
+}
+
+function setIndex(element, at) {
+  element.setAttribute("aria-rowindex", String(at + 2));
+}
+
+function setHeight(element, height) {
+  const text = `${height}px`;
+  if (element.style.height !== text) element.style.height = text;
+}
