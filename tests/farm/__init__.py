@@ -1,0 +1,10 @@
+"""The loopback farm of the tests; `farm.py` says what in it is real and what stands in."""
+
+from __future__ import annotations
+
+from .agent import Agent
+from .farm import Farm, FarmError
+from .jobs import Job
+from .sessions import Action, Session
+
+__all__ = ["Action", "Agent", "Farm", "FarmError", "Job", "Session"]
