@@ -24,7 +24,7 @@ def convert(source: Path, target: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(
         source.parent, gguf_file=source.name, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
     )
-    # The weights are plain tensors now, but transformers still takes the model for a quantised one and would refuse to save.
+    # The weights are plain tensors now; transformers would still refuse to save them, as those of a quantised model.
     model.hf_quantizer = None
     del model.config.quantization_config
     model.save_pretrained(target)

@@ -9,8 +9,8 @@ XDG_CACHE_HOME or ~/.cache), where a second call finds it and downloads nothing:
     env-KIND-HASH-pyX.Y/    a virtual environment, named after its locks' contents and the Python it was made with
     models/NAME/            a model folder that vLLM serves
 
-A set-up that was interrupted is noticed and made anew; two at the same time wait for each other. Needs nothing but
-Python's standard library. The locks are in requirements/; pip's own configuration (indexes, proxies, certificates) holds.
+A set-up that was interrupted is noticed and made anew; two at the same time wait for each other. The locks are in
+requirements/. pip's own configuration (indexes, proxies, certificates) holds. Needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def install_torch(folder: Path, lock: Path) -> None:
             install(folder, lock, "--extra-index-url", TORCH_INDEX, *UNREACHABLE)
         except SetupError as error:
             raise SetupError(
-                f"{error}\ntorch's CPU build is on {TORCH_INDEX} and not on PyPI. Let this machine reach it, or fetch the "
-                f"wheel elsewhere (its version and sums: {lock}) and set PIP_FIND_LINKS to the wheel's folder."
+                f"{error}\ntorch's CPU build is on {TORCH_INDEX} and not on PyPI. Let this machine reach it, or fetch "
+                f"the wheel elsewhere (its version and sums: {lock}) and set PIP_FIND_LINKS to the wheel's folder."
             ) from None
 
 
