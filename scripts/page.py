@@ -1,0 +1,131 @@
+"""Make results.html: one file, opened from disk, that shows what a job answered.
+
+Reads the summary and the rows as a stream; writes one finished page. Of a large job it holds the first rows up to
+`MAX_ROWS` and every failed row (up to `MAX_FAILED_BYTES`), and says so. Memory stays at one block of rows, whatever the job.
+The frame is a Jinja template with autoescape; rows travel as inert text (page_blocks.py) and become text nodes only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import jinja2
+from page_blocks import Block, PageRow, Spool
+from page_tally import Tally
+
+__all__ = ["PageReport", "PageRow", "write_page"]
+
+MAX_ROWS = 100_000  # what a browser opens and searches at once
+MAX_BYTES = 256 << 20  # of rows, unpacked, in the page
+MAX_FAILED_BYTES = 64 << 20  # of MAX_BYTES, kept for failed rows
+PARTS = Path(__file__).parent / "page"
+SCRIPTS = (
+    "dom", "json", "blocks", "dialects", "bodies", "store", "query", "markdown", "inline", "charts", "overview", "vectors",
+    "answer", "detail", "list", "filters", "export", "compare", "diff", "vote", "drop", "print", "keys", "main",
+)  # fmt: skip  # each needs only those before it
+STYLES = ("base", "overview", "rows", "detail")
+HOLE = "<!--rows-->"  # where the template takes the blocks
+DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
+    "ModelName": "Qwen/Qwen2.5-7B-Instruct", "MaxTokens": 512, "Temperature": 0.7, "SamplingParams": "", "SystemPrompt": "",
+    "OutputField": "generated_text", "Endpoint": "auto", "MaxConcurrency": 256, "MaxModelLen": 4096, "GpuMemoryUtilization": 0.9,
+    "TensorParallelSize": 0, "VllmArgs": "", "ServerUrl": "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PageReport:
+    """What the page holds, for the log."""
+
+    rows: int  # seen
+    held: int  # in the page
+    failed: int  # seen
+    failed_held: int
+    bytes: int
+
+
+def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> PageReport:
+    """Write the page to `path`; it appears whole, under a temporary name until then."""
+    kept, failed, tally = Spool(path.parent), Spool(path.parent), Tally()
+    try:
+        _take(rows, kept, failed, tally)
+        _fit(kept, failed)
+        held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        with temporary.open("wb") as file:
+            _write(file, render(summary, held, tally.as_dict()), [(kept, b) for b in kept.blocks], [(failed, b) for b in failed.blocks])
+        size = temporary.stat().st_size
+        temporary.replace(path)
+    finally:
+        kept.close()
+        failed.close()
+    return PageReport(bytes=size, **held)
+
+
+def _take(rows: Iterable[PageRow], kept: Spool, failed: Spool, tally: Tally) -> None:
+    """Sort the rows into the two spools; a row beyond the limits is only counted."""
+    for row in rows:
+        tally.add(row)
+        if row.status != "succeeded":
+            if failed.rows < MAX_ROWS and failed.raw < MAX_FAILED_BYTES:
+                failed.add(row)
+        elif kept.rows < MAX_ROWS and kept.raw < MAX_BYTES:
+            kept.add(row)
+    kept.flush()
+    failed.flush()
+
+
+def _fit(kept: Spool, failed: Spool) -> None:
+    """Give up the last succeeded rows, a block at a time, where both together are over the limits."""
+    while kept.blocks and (kept.rows + failed.rows > MAX_ROWS or kept.raw + failed.raw > MAX_BYTES):
+        kept.drop_last()
+
+
+def _write(file: BinaryIO, frame: str, *spools: list[tuple[Spool, Block]]) -> None:
+    """Write the frame with the blocks in its hole, in the order of their first lines."""
+    before, after = frame.split(HOLE)
+    file.write(before.encode())
+    for spool, block in sorted((pair for spool in spools for pair in spool), key=lambda pair: pair[1].first):
+        file.write(b'<script type="application/octet-stream" class="block">')
+        file.write(spool.read(block))
+        file.write(b"</script>\n")
+    file.write(after.encode())
+
+
+def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any]) -> str:
+    """Return the page's frame."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PARTS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style = "\n".join(_read(f"{name}.css") for name in STYLES)
+    script = '"use strict";\n(() => {\n' + "\n".join(_read(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
+    return environment.get_template("page.html.jinja").render(
+        data={"summary": summary, "held": held, "tally": tally, "defaults": DEFAULTS},
+        style=style,
+        script=script,
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+        model=str(summary.get("model") or ""),
+        name=str((summary.get("input") or {}).get("name") or ""),
+        when=str(summary.get("started") or ""),
+        when_text=str(summary.get("started") or "")[:16].replace("T", " "),
+        hole=HOLE,
+    )
+
+
+def _read(name: str) -> str:
+    """Return one of our files; what would end the element it goes into must not be in it."""
+    text = (PARTS / name).read_text(encoding="utf-8")
+    if "</script" in text or "</style" in text or "<!--" in text:
+        raise ValueError(f"{name} would end its own element")
+    return text
+
+
+def _csp_hash(text: str) -> str:
+    """Return the Content-Security-Policy source that allows exactly this inline block."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

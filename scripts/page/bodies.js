@@ -1,0 +1,147 @@
+// Response bodies of every endpoint: chat, completions, Anthropic messages, embeddings, scores, ranks, classification.
+
+/** Put what a response body says into the view. */
+function readBody(view, body) {
+  const answer = Array.isArray(body) && body.length === 1 ? body[0] : body;
+  if (typeof answer === "string") view.answers = [{ text: answer }];
+  if (!isObject(answer)) return;
+  view.body = answer;
+  if (isObject(answer.usage)) readUsage(view, answer.usage);
+  view.model = view.model || asText(answer.model);
+  if (Array.isArray(answer.choices)) view.answers = answer.choices.map(readChoice);
+  else if (Array.isArray(answer.content)) view.answers = [readContent(answer)];
+  else {
+    const text = ["generated_text", "generation", "outputText", "completion", "text", "output_text"].map((key) => answer[key]).find((value) => typeof value === "string");
+    if (text !== undefined) view.answers = [{ text, finish: asText(answer.stop_reason || answer.finish_reason) }];
+  }
+}
+
+function readUsage(view, usage) {
+  view.tokensIn = numeric(usage.prompt_tokens ?? usage.input_tokens) ?? view.tokensIn;
+  view.tokensOut = numeric(usage.completion_tokens ?? usage.output_tokens) ?? view.tokensOut;
+}
+
+/** A choice of chat or text completions. */
+function readChoice(choice) {
+  if (!isObject(choice)) return { text: asText(choice) };
+  const message = isObject(choice.message) ? choice.message : {};
+  const text = choice.text ?? message.content ?? choice.generated_text ?? (Array.isArray(choice.tokens) ? choice.tokens.join("") : "");
+  return {
+    text: typeof text === "string" ? text : contentText(text),
+    reasoning: asText(message.reasoning ?? message.reasoning_content ?? choice.reasoning ?? ""),
+    refusal: asText(message.refusal ?? ""),
+    toolCalls: calls(message.tool_calls ?? choice.tool_calls),
+    logprobs: choice.logprobs,
+    finish: asText(choice.finish_reason ?? ""),
+  };
+}
+
+/** The content blocks of an Anthropic message. */
+function readContent(message) {
+  const of = (type) => message.content.filter((part) => isObject(part) && part.type === type);
+  return {
+    text: of("text").map((part) => asText(part.text)).join("\n\n"),
+    reasoning: of("thinking").map((part) => asText(part.thinking)).join("\n\n"),
+    toolCalls: of("tool_use").map((part) => ({ name: asText(part.name), arguments: toJson(part.input ?? {}) })),
+    finish: asText(message.stop_reason ?? ""),
+  };
+}
+
+/** Tool calls as {name, arguments}. */
+function calls(list) {
+  if (!Array.isArray(list)) return [];
+  return list.filter(isObject).map((call) => {
+    const of = isObject(call.function) ? call.function : call;
+    return { name: asText(of.name ?? "tool"), arguments: asText(of.arguments ?? of.input ?? "") };
+  });
+}
+
+/** One message of a conversation. */
+function turn(message) {
+  if (!isObject(message)) return { role: "user", text: asText(message) };
+  const content = message.content ?? "";
+  const parts = Array.isArray(content) ? content : [];
+  return {
+    role: asText(message.role ?? "user"),
+    name: asText(message.name ?? ""),
+    text: Array.isArray(content) ? contentText(content) : asText(content),
+    images: parts.map(imageOf).filter(Boolean),
+    toolCalls: [...calls(message.tool_calls), ...calls(parts.filter((part) => isObject(part) && part.type === "tool_use"))],
+  };
+}
+
+/** The texts among content parts; tool results are text, too. */
+function contentText(parts) {
+  if (!Array.isArray(parts)) return asText(parts);
+  return parts
+    .map((part) => {
+      if (!isObject(part)) return asText(part);
+      if (typeof part.text === "string") return part.text;
+      if (part.type === "tool_result") return contentText(part.content ?? "");
+      return imageOf(part) || part.type === "tool_use" ? "" : toJson(part);
+    })
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+/** The address of an image, audio or video part, as text. */
+function imageOf(part) {
+  if (!isObject(part)) return "";
+  for (const key of ["image_url", "audio_url", "video_url", "input_audio"]) {
+    if (part[key] !== undefined) return asText(isObject(part[key]) ? part[key].url ?? part[key].data ?? "" : part[key]) || key;
+  }
+  return part.type === "image" && isObject(part.source) ? `data:${asText(part.source.media_type)};base64,${asText(part.source.data)}` : "";
+}
+
+/** Embedding vectors in a body: [{values}] or []. */
+function vectorsOf(body) {
+  const items = Array.isArray(body.data) ? body.data : [body];
+  return items.filter((item) => isObject(item) && item.embedding !== undefined).map((item) => ({ values: vector(item.embedding) })).filter((item) => item.values.length);
+}
+
+/** A vector's numbers; a base64 string is float32, little-endian; of token vectors the first. */
+function vector(value) {
+  if (Array.isArray(value)) return Array.isArray(value[0]) ? vector(value[0]) : value.map(Number).filter(Number.isFinite);
+  if (typeof value !== "string") return [];
+  try {
+    const raw = Uint8Array.from(atob(value), (letter) => letter.charCodeAt(0));
+    const view = new DataView(raw.buffer);
+    return Array.from({ length: raw.length >> 2 }, (_, i) => view.getFloat32(i * 4, true)).filter(Number.isFinite);
+  } catch {
+    return [];
+  }
+}
+
+/** Scores of documents, best first: [{index, score, text}]. `turns` hold the documents that were asked about. */
+function ranksOf(body, turns) {
+  const documents = turns.filter((item) => ["documents", "text_2"].includes(item.role)).map((item) => item.text);
+  const from = body.results ?? body.scores ?? body.data ?? body.score;
+  const items = Array.isArray(from) ? from : isNumber(from) ? [from] : [];
+  const ranks = items.map((item, at) => {
+    const score = isObject(item) ? item.relevance_score ?? item.score : item;
+    const index = isObject(item) && isNumber(item.index) ? Number(item.index) : at;
+    const text = isObject(item) && item.document !== undefined ? (isObject(item.document) ? asText(item.document.text ?? item.document) : asText(item.document)) : documents[index];
+    return { index, score: Number(score), text: text ?? "" };
+  });
+  return ranks.filter((item) => Number.isFinite(item.score)).sort((a, b) => b.score - a.score);
+}
+
+/** Classes with their probabilities: [{label, probs}]. */
+function classesOf(body) {
+  const items = Array.isArray(body.data) ? body.data : [body];
+  return items
+    .filter((item) => isObject(item) && (Array.isArray(item.probs) || typeof item.label === "string"))
+    .map((item) => ({ label: asText(item.label), probs: Array.isArray(item.probs) ? item.probs.map(Number).filter(Number.isFinite) : [] }));
+}
+
+/** What a row holds: text, embedding, rank, class, or nothing. */
+function kindOf(view) {
+  const { body } = view;
+  const first = Array.isArray(body.data) && isObject(body.data[0]) ? body.data[0] : body;
+  if (view.error) return "failed";
+  if (view.answers.length) return "text";
+  if (first.embedding !== undefined) return "embedding";
+  if (Array.isArray(first.probs) || (typeof first.label === "string" && view.endpoint.includes("classify"))) return "class";
+  if (ranksOf(body, []).length) return "rank";
+  return "other";
+}

@@ -1,0 +1,154 @@
+"""The data of results.html: rows in small compressed blocks, as text that nothing in a row can act on.
+
+A block is a zlib stream of `one line of JSON (the columns) + newline + the rows' bytes one after another`. The stream goes
+into the page as text of 7 bits a character (1.17 bytes a byte, where base64 takes 1.33). Three of the 128 characters would
+not survive an HTML parser (NUL, carriage return, `<`), so Latin letters stand for them. No letter of a row is readable
+there: markup, a closing script tag or a line separator in an answer is data and stays data.
+
+Blocks are spooled to a temporary file while the rows stream by; memory holds one block.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+ROWS_A_BLOCK = 1_000
+BYTES_A_BLOCK = 1 << 20  # of rows; what a browser unpacks to show one row
+LEVEL = 6  # zlib: 9 gains less than 1 % and takes longer
+SUBSTITUTES = {b"\0": "À".encode(), b"\r": "Á".encode(), b"<": "Â".encode()}
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """One requested line as the page gets it; `output` and `input` are bytes of JSON without a newline."""
+
+    line: int
+    status: str  # succeeded, failed or missing
+    dialect: str  # prompt, openai, anthropic, runpod, bedrock or none
+    endpoint: str
+    output: bytes
+    input: bytes  # the input line where the output lacks it, and of failed rows; b"" otherwise
+    started: float | None  # seconds since 1970
+    seconds: float | None
+    attempts: int
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where a finished block lies in the spool."""
+
+    first: int
+    rows: int
+    raw: int  # bytes of rows
+    offset: int
+    size: int
+
+
+# Character n of a group takes the upper 7-n bits of byte n and, above them, the lower n bits of byte n-1.
+_HIGH = [bytes(b >> n for b in range(256)) for n in range(8)]
+_LOW = [bytes(((b & ((1 << n) - 1)) << (7 - n)) & 0x7F for b in range(256)) for n in range(8)]
+
+
+def to_text(data: bytes) -> bytes:
+    """Return `data` as UTF-8 of 7 bits a character; its first byte says how many zero bytes fill up the last group.
+
+    Seven bytes become eight characters. The work is done on whole columns (every 7th byte), so no Python loop runs over
+    the bytes.
+    """
+    padding = -(len(data) + 1) % 7
+    data = bytes([padding]) + data + bytes(padding)
+    columns = [data[n::7] for n in range(7)]
+    out = bytearray(len(data) // 7 * 8)
+    for n in range(8):
+        high = columns[n].translate(_HIGH[n + 1]) if n < 7 else bytes(len(columns[0]))
+        low = columns[n - 1].translate(_LOW[n]) if n else bytes(len(columns[0]))
+        out[n::8] = _either(high, low)
+    text = bytes(out)
+    for raw, letter in SUBSTITUTES.items():
+        text = text.replace(raw, letter)
+    return text
+
+
+def _either(one: bytes, other: bytes) -> bytes:
+    """Return the bitwise or of two byte strings of one length."""
+    return (int.from_bytes(one, "big") | int.from_bytes(other, "big")).to_bytes(len(one), "big")
+
+
+class Spool:
+    """Collects rows into blocks and writes them to a temporary file below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)
+        self._pending: list[PageRow] = []
+        self._pending_bytes = 0
+        self.blocks: list[Block] = []
+        self.rows = 0
+        self.raw = 0
+
+    def add(self, row: PageRow) -> None:
+        """Take one row; a full block is compressed and spooled."""
+        self._pending.append(row)
+        size = len(row.output) + len(row.input)
+        self._pending_bytes += size
+        self.rows += 1
+        self.raw += size
+        if len(self._pending) >= ROWS_A_BLOCK or self._pending_bytes >= BYTES_A_BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows collected so far as a block."""
+        if not self._pending:
+            return
+        text = to_text(zlib.compress(pack(self._pending), LEVEL))
+        offset = self._file.tell()
+        self._file.write(text)
+        self.blocks.append(
+            Block(self._pending[0].line, len(self._pending), self._pending_bytes, offset, len(text)),
+        )
+        self._pending, self._pending_bytes = [], 0
+
+    def drop_last(self) -> None:
+        """Forget the newest block."""
+        block = self.blocks.pop()
+        self.rows -= block.rows
+        self.raw -= block.raw
+
+    def read(self, block: Block) -> bytes:
+        """Return the text of a block."""
+        self._file.seek(block.offset)
+        return self._file.read(block.size)
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self._file.close()
+
+
+def pack(rows: list[PageRow]) -> bytes:
+    """Return one block's bytes: the columns as a line of JSON, then each row's output and input."""
+    columns = {
+        "line": [row.line for row in rows],
+        "status": [row.status for row in rows],
+        "dialect": [row.dialect for row in rows],
+        "endpoint": [row.endpoint for row in rows],
+        "output": [len(row.output) for row in rows],
+        "input": [len(row.input) for row in rows],
+        "started": [row.started for row in rows],
+        "seconds": [None if row.seconds is None else round(row.seconds, 3) for row in rows],
+        "attempts": [row.attempts for row in rows],
+        "worker": [row.worker for row in rows],
+    }
+    head = json.dumps(columns, separators=(",", ":")).encode("ascii", "replace")
+    return b"\n".join([head, b"".join(_bytes(rows))])
+
+
+def _bytes(rows: list[PageRow]) -> Iterator[bytes]:
+    for row in rows:
+        yield row.output
+        yield row.input
