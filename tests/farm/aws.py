@@ -7,14 +7,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import boto3
+import boto3  # type: ignore[import-untyped]
 
 from . import holder
 
 BUCKET = "job-attachments"
 REGION = "us-west-2"
-KEYS = {"aws_access_key_id": "loopback", "aws_secret_access_key": "loopback"}
 PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")
 NOWHERE = "http://127.0.0.1:9"  # nothing listens on the discard port
 NOT_PASSED_ON = ("AWS_", "DEADLINE_", "OPENJD_", "XDG_", "PYTHON", "VIRTUAL_ENV")
@@ -48,8 +48,12 @@ class LocalAws:
 
     def make_bucket(self) -> None:
         """Create the bucket of the queue's job attachments."""
-        s3 = boto3.client("s3", endpoint_url=self.url, region_name=REGION, **KEYS)
-        s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        self.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of one of its services."""
+        keys = {"aws_access_key_id": "loopback", "aws_secret_access_key": "loopback"}
+        return boto3.client(service, endpoint_url=self.url, region_name=REGION, **keys)
 
     def environment(self, home: Path) -> dict[str, str]:
         """Return this process's environment with home, credentials and every way out replaced."""

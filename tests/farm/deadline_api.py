@@ -17,10 +17,8 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import boto3
-
 from . import shapes
-from .aws import KEYS
+from .aws import BUCKET
 from .scheduler import Scheduler
 
 POLL_SECONDS = 1  # between an agent's calls; the service asks for 15
@@ -47,12 +45,11 @@ class DeadlineApi:
     queue_id = "queue-" + "2" * 32
     fleet_id = "fleet-" + "3" * 32
 
-    def __init__(self, *, bucket: str, aws_endpoint: str, region: str, tasks_at_a_time: int) -> None:
-        """Start to serve on a free port of 127.0.0.1."""
-        self.bucket = bucket
+    def __init__(self, logs: Any, *, tasks_at_a_time: int) -> None:
+        """Start to serve on a free port of 127.0.0.1; `logs` is a client of CloudWatch Logs."""
         self.unknown: list[str] = []
         self.errors: list[str] = []
-        self._logs = boto3.client("logs", endpoint_url=aws_endpoint, region_name=region, **KEYS)
+        self._logs = logs
         self.scheduler = Scheduler(log_for=self._session_log, tasks_at_a_time=tasks_at_a_time)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"api": self}))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -97,11 +94,11 @@ class DeadlineApi:
 
     @route("GET", "/farms/{farm}/queues")
     def list_queues(self, body: Reply, farm: str) -> Reply:
-        return {"queues": [shapes.queue(farm, self.queue_id, self.bucket)]}
+        return {"queues": [shapes.queue(farm, self.queue_id, BUCKET)]}
 
     @route("GET", "/farms/{farm}/queues/{queue}")
     def get_queue(self, body: Reply, farm: str, queue: str) -> Reply:
-        return shapes.queue(farm, queue, self.bucket)
+        return shapes.queue(farm, queue, BUCKET)
 
     @route("GET", "/farms/{farm}/queues/{queue}/environments")
     def list_queue_environments(self, body: Reply, farm: str, queue: str) -> Reply:
@@ -202,7 +199,7 @@ class DeadlineApi:
         for identifier in body["identifiers"]:
             [(kind, names)] = identifier.items()
             job = self.scheduler.jobs[names["jobId"]]
-            entities.append({kind: shapes.ENTITIES[kind](job, names, self.bucket)})
+            entities.append({kind: shapes.ENTITIES[kind](job, names, BUCKET)})
         return {"entities": entities, "errors": []}
 
 
@@ -226,7 +223,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else {}
         try:
             status, reply = self.api.answer(self.command, self.path.partition("?")[0], body)
-        except Exception as error:  # openjd-model refuses a template with many kinds of exception
+        except Exception as error:  # noqa: BLE001  openjd-model refuses templates with many kinds of exception
             self.api.errors.append(traceback.format_exc())
             status, reply = 400, {"__type": "ValidationException", "message": str(error)[:2000], "reason": "OTHER"}
         content = json.dumps(reply).encode()

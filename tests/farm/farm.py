@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from .agent import Agent
-from .aws import BUCKET, REGION, LocalAws
+from .aws import LocalAws
 from .deadline_api import DeadlineApi
 from .jobs import Job
 from .sessions import Action, Session
@@ -58,7 +58,7 @@ class Farm:
         self._job_environment = dict(job_environment or {})
         self._queue_environments = list(queue_environments)
 
-    def __enter__(self) -> Farm:
+    def __enter__(self) -> Self:
         """Start moto, the API and the agents."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -87,9 +87,7 @@ class Farm:
         self.aws = LocalAws(self.folder)
         self.wait_until(self.aws.ready, START_SECONDS, "moto answered")
         self.aws.make_bucket()
-        self.api = DeadlineApi(
-            bucket=BUCKET, aws_endpoint=self.aws.url, region=REGION, tasks_at_a_time=self._tasks_at_a_time
-        )
+        self.api = DeadlineApi(self.aws.client("logs"), tasks_at_a_time=self._tasks_at_a_time)
         self.api.scheduler.queue_environments += self._queue_environments
         for name, value in (
             ("defaults.farm_id", self.api.farm_id),
@@ -144,6 +142,7 @@ class Farm:
             capture_output=True,
             text=True,
             timeout=COMMAND_SECONDS,
+            check=False,
         )
         if check and done.returncode:
             self._fail(f"deadline {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")

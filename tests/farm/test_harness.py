@@ -9,6 +9,7 @@ import pytest
 
 from farm import Agent, Farm, Job
 
+pytestmark = pytest.mark.farm
 TINY = Path(__file__).parent / "tiny_bundle"
 
 
