@@ -1,0 +1,133 @@
+"""What the worker programs ask of vLLM exists in every vLLM this bundle claims, the oldest and the newest included.
+
+`data/vllm_flags.json` holds the names that all of them have, read off their sources by `tools/vllm_flags.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import job
+import readiness
+import server
+import vllm_flags
+from cfn_stack import load
+
+ROOT = Path(__file__).resolve().parent.parent
+KNOWN = json.loads((ROOT / "tests/data/vllm_flags.json").read_text(encoding="utf-8"))
+SETTINGS = server.Settings(
+    model="m",
+    max_model_len=4096,
+    gpu_memory_utilization=0.9,
+    tensor_parallel_size=0,
+    vllm_args="",
+    start_timeout=600,
+)
+RUNNABLE = 'if __name__ == "__main__": ...'
+WORKERS: dict[str, list[int]] = {"no GPU": [], "one GPU": [24_576], "eight large GPUs": [81_920] * 8}  # MiB each
+
+
+def flags_in(text: str) -> set[str]:
+    """Return the long flags that a text mentions; --no-x is --x turned off."""
+    return {flag.replace("--no-", "--") for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text)}
+
+
+def texts_of(*programs: str) -> Iterator[str]:
+    """Yield every text that the worker programs hold."""
+    for path in (path for program in programs for path in (ROOT / "scripts").glob(program)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+@pytest.mark.parametrize("gpus", WORKERS.values(), ids=WORKERS.keys())
+def test_every_flag_the_server_is_started_with_is_known(gpus: list[int]) -> None:
+    assert flags_in(" ".join(server.command(SETTINGS, 8000, gpus))) - set(KNOWN["flags"]) == set()
+
+
+def test_every_flag_that_is_refused_is_one_that_exists() -> None:
+    assert set(server.RESERVED_FLAGS) - set(KNOWN["flags"]) == set()
+
+
+def test_every_flag_that_advice_names_is_known() -> None:
+    advice = " ".join(advice for _, advice in readiness._HINTS)
+    assert flags_in(advice)
+    assert flags_in(advice) - set(KNOWN["flags"]) == set()
+
+
+def test_every_flag_that_documents_put_into_vllm_args_is_known() -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("cloudformation/*.md"), ROOT / "template.yaml"]
+    lines = "\n".join(path.read_text(encoding="utf-8") for path in documents)
+    values = re.findall(r"VllmArgs(.*?)(?=--parameter|$)", lines, flags=re.MULTILINE)
+    assert flags_in(" ".join(values)) - set(KNOWN["flags"]) == set()
+
+
+def test_the_module_that_is_run_exists() -> None:
+    command = server.command(SETTINGS, 8000, [])
+    assert command[command.index("-m") + 1] in KNOWN["modules"]
+
+
+def test_every_vllm_variable_of_the_server_is_known() -> None:
+    used = {name for name in server.environment("key", 600) if name.startswith("VLLM_")}
+    assert used - set(KNOWN["environment"]) == set()
+
+
+def test_every_endpoint_of_the_form_is_answered() -> None:
+    assert set(job.ENDPOINTS.values()) - {"auto"} - set(KNOWN["routes"]) == set()
+
+
+def test_every_route_in_the_worker_programs_is_answered() -> None:
+    routes = {text for text in texts_of("*.py", "dialects/*.py") if re.fullmatch(r"/v\d+/[a-z/]+", text)}
+    assert "/v1/chat/completions" in routes
+    assert routes - set(KNOWN["routes"]) == set()
+
+
+@pytest.mark.parametrize("path", ["requirements/run-cpu.lock", "requirements/run-gpu.lock", "cloudformation"])
+def test_every_vllm_that_gets_installed_is_one_that_was_read(path: str) -> None:
+    farm = str(load()["Parameters"]["CondaPackages"]["Default"])
+    text = farm if path == "cloudformation" else (ROOT / path).read_text(encoding="utf-8")
+    (version,) = re.findall(r"^vllm(?:-cpu)?==?([\d.]+)", text.replace(" ", "\n"), flags=re.MULTILINE)
+    assert version in KNOWN["versions"]
+
+
+def test_the_oldest_and_the_newest_vllm_that_are_claimed_were_read() -> None:
+    assert (KNOWN["versions"][0], KNOWN["versions"][-1]) == ("0.19.0", "0.33.0")
+
+
+def sources(folder: Path, *, flag: str) -> Path:
+    """Write the least that can be taken for vLLM's sources."""
+    files = {
+        "vllm/engine/arg_utils.py": f'group.add_argument(\n    "{flag}", "-x", **kwargs[0])\nparser.add_argument("x")',
+        "vllm/entrypoints/openai/cli_args.py": 'class FrontendArgs(Base):\n    api_key: str = ""\n    other = 1',
+        "vllm/entrypoints/openai/api_server.py": '@router.post(\n    "/v1/x",\n)\ndef f(): ...\n' + RUNNABLE,
+        "vllm/envs.py": 'A = {"VLLM_A": 1, "VLLM_": 2}',
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_names_are_read_off_the_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = sources(tmp_path / "old", flag="--gone")
+    new = sources(tmp_path / "new", flag="--new")
+    assert vllm_flags.flags(old) == {"--gone", "--api-key"}
+    assert vllm_flags.main([f"1={old}", f"2={new}"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "versions": ["1", "2"],
+        "flags": ["--api-key"],
+        "environment": ["VLLM_A"],
+        "routes": ["/v1/x"],
+        "modules": ["vllm.entrypoints.openai.api_server"],
+    }
+
+
+def test_a_folder_without_vllm_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert vllm_flags.main([f"1={tmp_path}"]) == 1
+    assert "give the folder that holds vllm/" in capsys.readouterr().err
