@@ -141,7 +141,9 @@ def environment(python: Path, kind: str, parameters: Mapping[str, str]) -> dict[
     if Path(parameters.get("ModelName", "")).is_absolute():
         defaults["HF_HUB_OFFLINE"] = "1"  # the model is on disk: nothing is asked of a hub
     path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    return {**defaults, **os.environ, "PATH": path, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+    # scripts/ travels with submitted jobs, so no bytecode is left in it.
+    ours = {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+    return {**defaults, **os.environ, **ours}
 
 
 def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, verbose: bool) -> int:

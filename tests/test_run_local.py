@@ -1,0 +1,100 @@
+"""run_local: what it asks openjd for, what it refuses, and what it shows."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import run_local
+from openjd_log import printable, readable
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [(b"", 0), (b"{}", 1), (b"{}\n", 1), (b"{}\r\n{}", 2), (b"\n\n\n", 3), (b"a\xe2\x80\xa8b\n", 1)],
+    ids=["empty", "no line break", "one", "crlf", "blank lines", "unicode separator"],
+)
+def test_lines_are_counted_as_physical_lines(tmp_path: Path, content: bytes, lines: int) -> None:
+    plain, packed = tmp_path / "rows.jsonl", tmp_path / "rows.jsonl.gz"
+    plain.write_bytes(content)
+    packed.write_bytes(gzip.compress(content))
+    assert run_local.count_lines(plain) == run_local.count_lines(packed) == lines
+
+
+def test_by_default_every_row_of_the_sample_is_asked_for() -> None:
+    assert run_local.input_parameters(None, None, {}) == {"InputFile": str(run_local.SAMPLE), "Prompts": "1-24"}
+
+
+@pytest.mark.parametrize(
+    ("prompts", "given", "chosen"),
+    [
+        ("2,5,8-9", {}, "2,5,8-9"),
+        (None, {"Prompts": "1-10:2"}, None),
+        (None, {"BlockSize": "10"}, "1-3"),
+    ],
+    ids=["argument", "parameter", "blocks"],
+)
+def test_the_range_is_what_was_asked_for(prompts: str | None, given: dict[str, str], chosen: str | None) -> None:
+    assert run_local.input_parameters(None, prompts, given).get("Prompts") == chosen
+
+
+def test_a_missing_file_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(run_local.RunError, match=r"There is no file .*/none\.jsonl.*--input"):
+        run_local.input_parameters(tmp_path / "none.jsonl", None, {})
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(run_local.RunError, match=r"empty\.jsonl is empty"):
+        run_local.input_parameters(tmp_path / "empty.jsonl", None, {})
+
+
+def test_an_input_url_needs_its_range() -> None:
+    with pytest.raises(run_local.RunError, match="--prompts"):
+        run_local.input_parameters(None, None, {"InputUrl": "http://127.0.0.1/rows.jsonl"})
+
+
+def test_the_job_s_python_is_the_environment_s() -> None:
+    variables = run_local.environment(Path("/env/bin/python"), "run-cpu", {"ModelName": "/models/small"})
+    assert variables["PATH"].startswith("/env/bin:")
+    assert variables["HF_HUB_OFFLINE"] == "1"
+
+
+def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
+    log = [
+        "0:00:00.000113\tOpen Job Description CLI: Session start 2026-11-29T17:26:07.472717+00:00",
+        "0:00:00.000329\tOpen Job Description CLI: Running step 'Infer'",
+        "0:00:00.000720\t==============================================",
+        "0:00:00.118786\t--------- Running Task",
+        "0:00:00.118967\tParameter values:",
+        "0:00:00.119003\tChunk(CHUNK[INT]) = 1-4",
+        "0:00:00.123355\tRunning command /tmp/OpenJD/4oo3xh3b/tmp3uqg47pt.sh",
+        "0:00:01.109997\ta program's line",
+        "0:00:01.110168\topenjd_progress: 40",
+        "0:00:01.110304\topenjd_status: 2/5 rows",
+        "--- Results of local session ---",
+    ]
+    assert list(readable(log)) == [
+        " 0:00:00  Running step 'Infer'",
+        " 0:00:00  Rows 1-4",
+        "          a program's line",
+        " 0:00:01  2/5 rows",
+    ]
+
+
+def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
+    log = ["ERROR generating Job: ChunkSize must be at most 150", "", "usage: openjd run TEMPLATE", "  --output FORMAT"]
+    assert list(readable(log)) == log[:1]
+
+
+def test_text_cannot_act_on_the_terminal() -> None:
+    assert printable("a\x1b]0;title\x07b\u202ec\r\n".encode()) == r"a\x1b]0;title\x07b\u202ec"
+
+
+@pytest.mark.parametrize("argument", ["ChunkSize", "=5", "a b=5"])
+def test_a_parameter_that_is_not_name_and_value_is_refused(argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run_local.main(["-p", argument])
+    assert "NAME=VALUE" in capsys.readouterr().err
