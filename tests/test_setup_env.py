@@ -141,6 +141,13 @@ def test_an_old_python_is_refused_with_a_command_to_try(monkeypatch: pytest.Monk
         setup_env.check_machine()
 
 
+@pytest.mark.parametrize("library", [("glibc", "2.28"), ("", "")], ids=["old", "musl"])
+def test_a_c_library_that_no_wheel_is_for_is_refused(library: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: library)
+    with pytest.raises(setup_env.SetupError, match=r"need glibc 2\.31"):
+        setup_env.check_machine()
+
+
 def test_a_processor_without_avx2_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(setup_env, "cpu_flags", lambda: {"sse4_2", "avx"})

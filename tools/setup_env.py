@@ -41,6 +41,7 @@ DISK = {"run-cpu": 5.0, "run-gpu": 25.0, "test": 2.5, "agent": 0.5, SMALL_MODEL:
 GB = 1e9  # bytes
 
 OLDEST_PYTHON = (3, 11)
+OLDEST_GLIBC = (2, 31)  # llguidance's wheels; those of the tests' form toolkit need 2.34
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # torch's CPU builds are here and not on PyPI
 UNREACHABLE = ("--timeout", "10", "--retries", "1")  # an index that cannot be reached is given up within half a minute
 
@@ -96,6 +97,12 @@ def check_machine() -> None:
         raise SetupError(
             f"Python 3.11 or newer is needed, and this is {platform.python_version()}. "
             "Install one and start the command with it, for example: python3.11 tools/run_local.py"
+        )
+    library, version = platform.libc_ver()
+    if library != "glibc" or tuple(map(int, version.split(".")[:2])) < OLDEST_GLIBC:
+        raise SetupError(
+            f"vLLM's builds need glibc 2.31 or newer, and this system has {library or 'another C library'} {version}. "
+            "Use a newer Linux: Debian 11, Ubuntu 22.04, Amazon Linux 2023 or later."
         )
     machine = platform.machine()
     if machine not in ("x86_64", "aarch64"):
@@ -203,7 +210,7 @@ def follow(pip: subprocess.Popen[str], total: int) -> Iterator[str]:
         elif line.startswith("Installing collected"):
             say("  unpacking ...")
         elif line.startswith(("ERROR", "error")):
-            yield line.strip()
+            yield re.sub(r" \(from versions: .*", "", line.strip())
 
 
 def make_model(name: str, folder: Path, python: Path) -> None:
