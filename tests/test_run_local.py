@@ -69,7 +69,7 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
         "0:00:00.000720\t==============================================",
         "0:00:00.118786\t--------- Running Task",
         "0:00:00.118967\tParameter values:",
-        "0:00:00.119003\tChunk(CHUNK[INT]) = 1-4",
+        "0:00:00.119003\tValues(CHUNK[INT]) = 1-4",
         "0:00:00.123355\tRunning command /tmp/OpenJD/4oo3xh3b/tmp3uqg47pt.sh",
         "0:00:01.109997\ta program's line",
         "0:00:01.110168\topenjd_progress: 40",
@@ -78,7 +78,7 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
     ]
     assert list(readable(log)) == [
         " 0:00:00  Running step 'Infer'",
-        " 0:00:00  Rows 1-4",
+        " 0:00:00  Chunk 1-4",
         "          a program's line",
         " 0:00:01  2/5 rows",
     ]

@@ -16,7 +16,7 @@ FRAME = re.compile(
     r"|Process pid \d+ exited with code: 0 |Parameter values:$|openjd_(progress|env|redacted_env|unset_env): "
     r"|Open Job Description CLI: (Session|Local) |$"
 )
-HEADING = re.compile(r"-{9} (.*)|Chunk\(CHUNK\[INT\]\) = (.*)|Open Job Description CLI: (.*)|openjd_status: (.*)")
+HEADING = re.compile(r"-{9} (.*)|\w+\(CHUNK\[INT\]\) = (.*)|Open Job Description CLI: (.*)|openjd_status: (.*)")
 
 
 def readable(lines: Iterable[str]) -> Iterator[str]:
@@ -40,7 +40,7 @@ def dressed(time: str, text: str) -> str:
     if not heading:
         return f"{'':10}{text}"
     title, chunk, note, status = heading.groups()
-    return f"{time:>8}  " + (title or note or (f"Rows {chunk}" if chunk else status))
+    return f"{time:>8}  " + (title or note or (f"Chunk {chunk}" if chunk else status))
 
 
 def printable(line: bytes) -> str:
