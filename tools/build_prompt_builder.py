@@ -80,7 +80,9 @@ def build() -> str:
 def main(argv: list[str] | None = None) -> int:
     """Write the page, or compare it with its sources."""
     parser = argparse.ArgumentParser(description="Make tools/prompt_builder.html out of tools/prompt_builder/.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is not what its sources make")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if the page is not what its sources make"
+    )
     arguments = parser.parse_args(argv)
     try:
         page = build()

@@ -4,9 +4,11 @@ import { Card } from "./card.js";
 import { EXAMPLE, KINDS } from "./kinds.js";
 import { ImportView } from "./import_view.js";
 import { wireKeys } from "./keys.js";
-import { readText, guessFormat } from "./importer.js";
+import { CHECKED, mustBe } from "./fields.js";
+import { decodeBytes, guessFormat, readText } from "./importer.js";
+import { fillTemplate } from "./jinja.js";
+import { rawAt, remove, setRaw } from "./jsontext.js";
 import { checkLine } from "./rules.js";
-import { asPython, fillTemplate } from "./jinja.js";
 import { submitCommand } from "./command.js";
 import { Store } from "./store.js";
 import { exportParts, SubmitView } from "./submit_view.js";
@@ -103,8 +105,8 @@ const act = {
 const table = new Table(workspace, ui, act);
 const card = new Card(workspace, ui, act);
 const importer = new ImportView(workspace, (rows) => {
-  const bad = survey(rows, workspace.settings.byTemplate).bad.length;
-  if (bad) toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => { ui.onlyBad = true; act.open(rows[survey(rows, workspace.settings.byTemplate).bad[0]].id); });
+  const bad = survey(rows, workspace.settings).bad.length;
+  if (bad) toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => { ui.onlyBad = true; act.open(rows[survey(rows, workspace.settings).bad[0]].id); });
   else toast(`${counted(rows.length, "row")} imported`, "Undo", act.undo);
   ui.active = rows[0].id;
   act.show("rows");
@@ -134,7 +136,7 @@ function update() {
 let counting = 0;
 
 function count() {
-  const { bad } = survey(workspace.rows, workspace.settings.byTemplate);
+  const { bad } = survey(workspace.rows, workspace.settings);
   setText(byId("count"), workspace.rows.length ? counted(workspace.rows.length, "row") : "No rows yet");
   byId("bad-count").hidden = bad.length === 0;
   setText(byId("bad-count"), counted(bad.length, "problem"));
@@ -214,4 +216,6 @@ tellSaved("saved");
 store.start().then(() => { document.documentElement.dataset.ready = "yes"; });
 
 /** For tests and for the console: the page's pure functions. */
-globalThis.promptBuilder = { checkLine, readText, guessFormat, fillTemplate, asPython, submitCommand, exportParts, workspace };
+const optionWords = () => Object.fromEntries([...CHECKED].map(([name, option]) => [name, mustBe(option)]));
+globalThis.promptBuilder = { checkLine, readText, guessFormat, decodeBytes, fillTemplate, submitCommand, exportParts, optionWords, workspace,
+  jsontext: { setRaw, rawAt, remove } };

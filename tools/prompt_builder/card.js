@@ -1,7 +1,7 @@
 // One row as a form and as raw JSON. The form writes into the row's text value by value; what it does not show stays as it is.
 import { byId, copyOf, make, markTab, setText, wireTabs } from "./dom.js";
 import { conversation, conversationShape } from "./conversation.js";
-import { jsonFault } from "./rules.js";
+import { findFault } from "./jsonfault.js";
 import { onOneLine, rawAt, remove, setRaw } from "./jsontext.js";
 import { lensOf, valueAt } from "./lens.js";
 import { optionGroups } from "./options.js";
@@ -21,7 +21,7 @@ class Draft {
   take(row) {
     this.raw = row.raw;
     this.parsed = parsedOf(row);
-    this.dialect = checkOf(row, this.workspace.settings.byTemplate).dialect;
+    this.dialect = checkOf(row, this.workspace.settings).dialect;
     this.lens = this.parsed ? lensOf(this.dialect, this.parsed) : null;
   }
 
@@ -81,7 +81,7 @@ export class Card {
   }
 
   head(row, index, tab) {
-    const check = checkOf(row, this.workspace.settings.byTemplate);
+    const check = checkOf(row, this.workspace.settings);
     setText(this.part.title, `Line ${index + 1}`);
     setText(this.part.kind, this.draft.lens?.label ?? "Broken");
     setText(this.part.fault, check.ok ? row.note ?? "" : check.message);
@@ -127,9 +127,9 @@ function rawEditor(draft) {
   area.addEventListener("input", () => draft.replace(onOneLine(area.value).replace(/[\r\n]+/g, " "), "raw"));
   draft.follow(area, () => draft.raw);
   const marks = () => {
-    const at = faultAt(area.value);
-    setText(state, at === null ? `Valid JSON, ${draft.raw.length.toLocaleString("en")} characters. Numbers and the order of fields stay as you write them.` : jsonFault(area.value, faultOf(area.value)));
-    jump.hidden = at === null || Number.isNaN(at);
+    const fault = faultOf(area.value);
+    setText(state, fault ? `${fault.words}, at character ${fault.at + 1}` : `Valid JSON, ${draft.raw.length.toLocaleString("en")} characters. Numbers and the order of fields stay as you write them.`);
+    jump.hidden = !fault;
   };
   return { nodes: [make("label", { for: "raw", text: "The line as the job reads it" }), area, state, jump], marks };
 }
@@ -138,18 +138,13 @@ function faultOf(text) {
   try {
     JSON.parse(text);
     return null;
-  } catch (error) {
-    return error;
+  } catch {
+    return findFault(text);
   }
 }
 
-function faultAt(text) {
-  const fault = faultOf(text);
-  return fault ? Number(/position (\d+)/.exec(fault.message)?.[1] ?? text.length) : null;
-}
-
 function showFault(area) {
-  const at = faultAt(area.value);
+  const { at } = faultOf(area.value);
   area.focus();
   area.setSelectionRange(at, Math.min(at + 1, area.value.length));
 }

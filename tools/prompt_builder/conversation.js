@@ -1,15 +1,16 @@
 // The part of the form that holds what is asked: a prompt or a conversation, a system message, images by URL.
 import { freshId, make } from "./dom.js";
+import { isObject } from "./fields.js";
 import { insert, remove, setRaw, swap } from "./jsontext.js";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 const quote = (text) => JSON.stringify(text);
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Return what the form's build depends on: which parts there are, not what they say. */
 export function conversationShape(draft) {
   const talk = talkOf(draft);
-  return [typeof valueOf(draft, "prompt"), systemPath(draft, talk), talk?.map((message) => [typeof message?.content, partKinds(message), typeof message?.role])];
+  const system = systemPath(draft, talk);
+  return [typeof valueOf(draft, "prompt"), system, system && typeof draft.value(system), talk?.map((message) => [typeof message?.content, partKinds(message), typeof message?.role])];
 }
 
 const partKinds = (message) => (Array.isArray(message?.content) ? message.content.map(kindOf) : null);
@@ -80,6 +81,8 @@ function system(draft, talk) {
   const area = make("textarea", { id: freshId(), rows: "2", dir: "auto", "data-path": "system", placeholder: "Empty: the job’s SystemPrompt" });
   label.htmlFor = area.id;
   const path = systemPath(draft, talk);
+  const now = path ? draft.value(path) : undefined;
+  if (now !== undefined && typeof now !== "string") return [jsonField(draft, "System message", path)];
   draft.follow(area, () => { const value = path ? draft.value(path) : undefined; return typeof value === "string" ? value : ""; });
   area.addEventListener("input", () => writeSystem(draft, area.value));
   return [label, area];
@@ -133,7 +136,7 @@ function content(draft, message, path, label) {
 }
 
 function kindOf(part) {
-  if (part?.type === "text" && typeof part.text === "string") return "text";
+  if ((part?.type === "text" || part?.type === undefined) && typeof part?.text === "string") return "text";
   if (part?.type === "image_url" && typeof part.image_url?.url === "string") return "image_url";
   return part?.type === "image" && typeof part.source?.url === "string" ? "image" : "other";
 }

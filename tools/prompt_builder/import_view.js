@@ -86,8 +86,7 @@ export class ImportView {
   }
 
   tell() {
-    const { byTemplate } = this.workspace.settings;
-    const bad = this.rows.map(({ part, row }) => ({ part, fault: row.note ?? checkOf(row, byTemplate).message })).filter(({ fault }) => fault);
+    const bad = this.rows.map(({ part, row }) => ({ part, fault: row.note ?? checkOf(row, this.workspace.settings).message })).filter(({ fault }) => fault);
     const { name, note } = this.source;
     setText(byId("import-file"), [name, note].filter(Boolean).join(": "));
     const words = [counted(this.rows.length, "row")];

@@ -1,8 +1,9 @@
 // Turns text in any supported form into rows of JSON text. Pure: nothing is read or kept here.
 // A part is {raw, line, note, bytes}: one line of JSONL, where it stood, what was odd, and its bytes when they are not UTF-8.
 import { columnNames, guessSeparator, parseCsv, recordsToRows } from "./csv.js";
+import { findFault } from "./jsonfault.js";
 import { items, onOneLine, skipSpace, valueEnd } from "./jsontext.js";
-import { jsonFault, stripped } from "./rules.js";
+import { isBlank, stripped } from "./rules.js";
 
 export const FORMATS = [
   { value: "jsonl", label: "JSONL: one JSON object a line" },
@@ -54,7 +55,7 @@ function readJsonl(text) {
   let blank = 0;
   text.split("\n").forEach((piece, i, all) => {
     const raw = stripped(piece);
-    if (raw.trim() !== "") parts.push({ raw, line: i + 1, note: null });
+    if (!isBlank(raw)) parts.push({ raw, line: i + 1, note: null });
     else if (i < all.length - 1 || raw !== "") blank += 1;
   });
   return { parts, blank, columns: [] };
@@ -93,8 +94,8 @@ function brokenJson(piece) {
   try {
     JSON.parse(piece);
     return null;
-  } catch (error) {
-    return jsonFault(piece, error);
+  } catch {
+    return `not JSON: ${findFault(piece).words}`;
   }
 }
 

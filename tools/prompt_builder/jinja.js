@@ -5,7 +5,8 @@ const PLACE = /\{\{-?\s*([\s\S]*?)\s*-?\}\}/g;
 const SIMPLE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'\])*$/;
 const NAME = /^[A-Za-z_]\w*$/;
 const KEYWORDS = /^(?:true|false|none|True|False|None|not|and|or|if|else|is|in)$/;
-const isSimple = (expression) => SIMPLE.test(expression) && !KEYWORDS.test(expression);
+const METHODS = /\.(?:items|keys|values|get|copy|pop|update|clear|setdefault|popitem|fromkeys)\b/; // of Python's dict: a dot finds these first
+const isSimple = (expression) => SIMPLE.test(expression) && !KEYWORDS.test(expression) && !METHODS.test(expression);
 
 /** Tell what the preview can make of a template: its fields, and a complaint when it is beyond the preview. */
 export function inspectTemplate(template) {
@@ -21,7 +22,9 @@ export function inspectTemplate(template) {
 
 /** Write a column's name the way a template must. */
 export function placeholder(name) {
-  return NAME.test(name) && !KEYWORDS.test(name) ? `{{${name}}}` : null;
+  if (NAME.test(name) && !KEYWORDS.test(name)) return `{{${name}}}`;
+  const quote = ['"', "'"].find((mark) => !name.includes(mark));
+  return quote && !/[\\\n\r]/.test(name) ? `{{row[${quote}${name}${quote}]}}` : null;
 }
 
 function pathOf(expression) {
@@ -34,11 +37,16 @@ export function fillTemplate(template, raw) {
   let missing = null;
   const source = template.endsWith("\n") ? template.slice(0, -1) : template;
   const text = source.replace(PLACE, (whole, expression) => {
-    const value = rawAt(raw, pathOf(expression));
+    const value = rawAt(raw, rooted(pathOf(expression), raw));
     if (value === undefined) missing ??= expression;
     return value === undefined ? whole : asPython(value);
   });
   return { text, missing };
+}
+
+/** `row` is the whole row, unless the row has a field of that name. */
+function rooted(path, raw) {
+  return path[0] === "row" && find(raw, ["row"]) === null ? path.slice(1) : path;
 }
 
 const WORDS = { true: "True", false: "False", null: "None" };
@@ -68,11 +76,13 @@ function pythonNumber(raw) {
 
 function pythonString(text) {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const body = text.replace(/\\/g, "\\\\").replaceAll(quote, `\\${quote}`).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t");
+  const body = text.replace(/\\/g, "\\\\").replaceAll(quote, `\\${quote}`).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t")
+    .replace(/[\p{C}\p{Z}]/gu, (c) => (c === " " ? c : escapeOf(c.codePointAt(0))));
   return quote + body + quote;
 }
 
-/** Tell whether the row has every field the template names. */
-export function rowFits(template, raw) {
-  return find(raw, []) !== null && fillTemplate(template, raw).missing === null;
+/** Write a character that cannot be printed the way Python does. */
+function escapeOf(code) {
+  const [mark, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+  return `\\${mark}${code.toString(16).padStart(width, "0")}`;
 }

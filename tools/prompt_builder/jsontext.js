@@ -51,6 +51,20 @@ export function deeperThan(text, limit) {
   return false;
 }
 
+/** Tell whether `text` holds a whole number of more digits than Python reads. */
+export function longWholeNumber(text, limit = 4300) {
+  if (!new RegExp(`\\d{${limit + 1}}`).test(text)) return false;
+  for (let i = 0; i < text.length; i += 1) {
+    if (text[i] === '"') { i = stringEnd(text, i) - 1; continue; }
+    if (!/[-\d]/.test(text[i])) continue;
+    const end = scalarEnd(text, i);
+    const raw = text.slice(i, end);
+    if (/^-?\d+$/.test(raw) && raw.replace("-", "").length > limit) return true;
+    i = end - 1;
+  }
+  return false;
+}
+
 /** List the members of the object at `at`: key, keyStart, and start and end of the value. */
 export function members(text, at) {
   const found = [];

@@ -1,6 +1,6 @@
 // Where a row of each dialect keeps its prompt, its conversation, its options and its name.
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+import { isObject } from "./fields.js";
 
 /** Describe a parsed row: paths of prompt, messages, system, id and options, and the members the card already shows. */
 export function lensOf(dialect, row) {
@@ -22,7 +22,7 @@ const LENSES = {
   },
   anthropic() {
     return { label: "Anthropic batch", base: ["params"], id: ["custom_id"], prompt: null, messages: ["params", "messages"],
-      system: ["params", "system"], only: ["max_tokens", "stop_sequences", "temperature", "top_p", "top_k", "model"] };
+      system: ["params", "system"], only: ["max_tokens", "stop", "temperature", "top_p", "top_k", "tools", "model"], names: { stop: ["stop_sequences"] } };
   },
   runpod(row) {
     const input = isObject(row.input) ? row.input : {};
@@ -31,9 +31,14 @@ const LENSES = {
     return { label: "RunPod", base: route ? inside : ["input", "sampling_params"], id: ["id"], both: !route,
       prompt: [...inside, "prompt"], messages: [...inside, "messages"], system: null };
   },
-  bedrock() {
-    return { label: "Bedrock", base: ["modelInput"], id: ["recordId"], both: true,
-      prompt: ["modelInput", "prompt"], messages: ["modelInput", "messages"], system: ["modelInput", "system"] };
+  bedrock(row) {
+    const input = isObject(row.modelInput) ? row.modelInput : {};
+    const nested = ["inferenceConfig", "textGenerationConfig"].find((name) => isObject(input[name]));
+    const prompt = Object.hasOwn(input, "inputText") && !Object.hasOwn(input, "prompt") ? "inputText" : "prompt";
+    return { label: "Bedrock", base: ["modelInput"], id: ["recordId"], both: true, nested: nested ? ["modelInput", nested] : null,
+      names: { max_tokens: ["max_tokens", "maxTokens", "max_gen_len", "maxTokenCount", "max_tokens_to_sample"], top_p: ["top_p", "topP"],
+        top_k: ["top_k", "topK"], stop: ["stop", "stop_sequences", "stopSequences"] },
+      prompt: ["modelInput", prompt], messages: ["modelInput", "messages"], system: ["modelInput", "system"] };
   },
 };
 
@@ -47,21 +52,23 @@ export function valueAt(row, path) {
   return value;
 }
 
+/** List the names an option goes by in the dialect, its own first. */
+export function namesOf(lens, option) {
+  return lens.names?.[option.name] ?? [option.name, ...(option.also ?? [])];
+}
+
 /** Find where an option of a row stands, or would stand: nested parameters and other spellings are looked at first. */
 export function optionPath(lens, row, option) {
   const bases = lens.nested ? [lens.nested, lens.base] : [lens.base];
   for (const base of bases) {
-    for (const name of [option.name, ...(option.also ?? [])]) {
-      if (valueAt(row, [...base, name]) !== undefined) return [...base, name];
-    }
+    for (const name of namesOf(lens, option)) if (valueAt(row, [...base, name]) !== undefined) return [...base, name];
   }
-  const name = lens.only && option.name === "stop" ? "stop_sequences" : option.name;
-  return [...lens.base, name];
+  return [...lens.base, namesOf(lens, option)[0]];
 }
 
 /** Tell whether the dialect knows the option. */
 export function offers(lens, option) {
-  return !lens.only || [option.name, ...(option.also ?? [])].some((name) => lens.only.includes(name));
+  return !lens.only || lens.only.includes(option.name);
 }
 
 /** Write the words that stand for a row in the table. */

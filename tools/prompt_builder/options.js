@@ -41,7 +41,7 @@ function optionField(draft, option) {
   const path = () => optionPath(draft.lens, draft.parsed, option);
   const input = make(option.wide || option.kind === "strings" ? "textarea" : "input",
     { id, "data-path": `option/${option.name}`, placeholder: option.hint, autocomplete: "off", spellcheck: "false", "aria-describedby": `${id}-help ${id}-fault`, rows: "2" });
-  if (option.kind === "number" || option.kind === "integer") input.inputMode = option.min < 0 || option.above < 0 ? "text" : "decimal";
+  if (option.kind === "number" || option.kind === "integer") input.inputMode = option.min < 0 ? "text" : "decimal";
   if (option.wide) input.classList.add("mono");
   const fault = make("p", { class: "fault", id: `${id}-fault` });
   draft.follow(input, () => display(option, draft.value(path()), draft.rawAt(path())));
@@ -50,7 +50,7 @@ function optionField(draft, option) {
   const node = make("div", { class: option.wide ? "option wide" : "option" }, [head, input, make("p", { class: "quiet help", id: `${id}-help`, text: `${option.help} (${option.hint})` }), fault]);
   const isSet = () => draft.value(path()) !== undefined;
   const mark = () => {
-    const words = isSet() ? optionFault({ ...option, name: path().at(-1) }, draft.value(path())) : null;
+    const words = isSet() ? optionFault(path().at(-1), draft.value(path()), () => draft.rawAt(path()), option) : null;
     setText(fault, words ?? "");
     if (words) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");

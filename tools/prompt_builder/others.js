@@ -1,8 +1,8 @@
 // The part of the form that holds a row's name and the fields that are the user's own. They pass through the job unchanged.
 import { freshId, make } from "./dom.js";
 import { onOneLine, rename } from "./jsontext.js";
-import { optionNames, OPTIONS } from "./fields.js";
-import { offers } from "./lens.js";
+import { OPTIONS } from "./fields.js";
+import { namesOf, offers } from "./lens.js";
 
 const same = (a, b) => a && a.length === b.length && a.every((step, i) => step === b[i]);
 
@@ -10,11 +10,9 @@ const same = (a, b) => a && a.length === b.length && a.every((step, i) => step =
 export function otherNames(draft) {
   const { lens } = draft;
   const taken = [lens.prompt, lens.messages, lens.system, lens.url, lens.id];
-  const options = lens.base.length === 0 ? new Set(optionNames().filter((name) => isOffered(lens, name))) : new Set();
-  return Object.keys(draft.parsed).filter((key) => !taken.some((path) => same(path, [key])) && !options.has(key) && ![lens.base[0], lens.nested?.[0]].includes(key));
+  const shown = lens.base.length === 0 ? new Set(OPTIONS.filter((option) => offers(lens, option)).flatMap((option) => namesOf(lens, option))) : new Set();
+  return Object.keys(draft.parsed).filter((key) => !taken.some((path) => same(path, [key])) && !shown.has(key) && ![lens.base[0], lens.nested?.[0]].includes(key));
 }
-
-const isOffered = (lens, name) => OPTIONS.some((option) => (option.name === name || option.also?.includes(name)) && offers(lens, option));
 
 /** Build the row's name and its other fields. */
 export function otherFields(draft) {

@@ -1,5 +1,6 @@
 // The rows and their history. Rows are frozen objects in a frozen list: a change makes a new list, and undo puts the old one back.
 // A row is {id, raw, note, bytes}: a number, one line of JSONL, what its import found odd, and its bytes where they are not UTF-8.
+import { serverFault } from "./doubts.js";
 import { checkLine } from "./rules.js";
 
 const HISTORY_ROWS = 4_000_000; // row references kept for undo, about 32 MB
@@ -8,7 +9,7 @@ const TYPING_MS = 1_500; // changes of one field that come closer than this are 
 export class Workspace {
   constructor() {
     this.rows = Object.freeze([]);
-    this.settings = Object.freeze({ name: "prompts.jsonl", template: "", byTemplate: false, output: "results", bundle: ".", model: "", shell: "posix" });
+    this.settings = Object.freeze({ name: "prompts.jsonl", template: "", byTemplate: false, output: "results", bundle: ".", model: "", endpoint: "auto", shell: "posix" });
     this.past = [];
     this.future = [];
     this.nextId = 1;
@@ -109,31 +110,39 @@ export class Workspace {
   }
 }
 
-const checks = [new WeakMap(), new WeakMap()];
+let known = { settings: null, job: "", checks: new WeakMap() };
 
-/** Check a row by the worker's rules, once for each text. */
-export function checkOf(row, byTemplate) {
-  const known = checks[Number(byTemplate)];
-  let check = known.get(row);
+/** Check a row by the worker's rules, once for each text: {ok, dialect, code, message}. */
+export function checkOf(row, settings) {
+  if (known.settings !== settings) follow(settings);
+  let check = known.checks.get(row);
   if (!check) {
-    check = row.bytes ? { ok: false, dialect: "none", code: "invalid_utf8", message: "the line is not UTF-8 text", row: null } : light(row.raw, byTemplate);
-    known.set(row, check);
+    check = row.bytes ? NOT_UTF8 : checkRow(row.raw, known.rules);
+    known.checks.set(row, check);
   }
   return check;
 }
 
-/** A check without the parsed row, which would keep the memory of every row. */
-function light(raw, byTemplate) {
-  const { ok, dialect, code, message } = checkLine(raw, { byTemplate });
-  return { ok, dialect, code, message };
+const NOT_UTF8 = { ok: false, dialect: "none", code: "invalid_utf8", message: "the line is not UTF-8; save the file as UTF-8" };
+
+function follow(settings) {
+  const rules = { template: settings.byTemplate ? settings.template : "", endpoint: settings.endpoint };
+  const job = JSON.stringify(rules);
+  known = job === known.job ? { ...known, settings } : { settings, job, rules, checks: new WeakMap() };
 }
 
-/** Count what the job would make of the rows, and find ids that two rows share. */
-export function survey(rows, byTemplate) {
+function checkRow(raw, rules) {
+  const check = checkLine(raw, rules);
+  const doubt = check.ok ? serverFault(raw, check.dialect) : null;
+  return doubt ? { ...check, ok: false, code: "refused_by_server", message: doubt } : check;
+}
+
+/** Count what the job would make of the rows: {dialects, bad}, the latter the places of the rows that would fail. */
+export function survey(rows, settings) {
   const dialects = new Map();
   const bad = [];
   rows.forEach((row, i) => {
-    const check = checkOf(row, byTemplate);
+    const check = checkOf(row, settings);
     dialects.set(check.dialect, (dialects.get(check.dialect) ?? 0) + 1);
     if (!check.ok) bad.push(i);
   });

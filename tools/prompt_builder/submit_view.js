@@ -4,10 +4,11 @@ import { submitCommand, wholeRange } from "./command.js";
 import { checkOf, survey } from "./state.js";
 import { parsedOf } from "./table.js";
 import { lensOf, valueAt } from "./lens.js";
+import { dialectOf } from "./rules.js";
 
 const LISTED = 200; // problems listed
 const LABELS = { prompt: "prompt row", openai: "OpenAI Batch line", anthropic: "Anthropic line", runpod: "RunPod line", bedrock: "Bedrock record", none: "broken line" };
-const SETTINGS = ["name", "bundle", "output", "model", "shell"];
+const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "shell"];
 
 export class SubmitView {
   constructor(workspace, act) {
@@ -34,12 +35,12 @@ export class SubmitView {
     const { rows, settings } = this.workspace;
     const template = settings.byTemplate && settings.template ? "prompt_template.jinja" : "";
     return submitCommand(settings.bundle, [["InputFile", fileName(settings.name)], ["Prompts", wholeRange(rows.length)], ["OutputDir", settings.output],
-      ["ModelName", settings.model], ["PromptTemplateFile", template]], settings.shell);
+      ["ModelName", settings.model], ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint], ["PromptTemplateFile", template]], settings.shell);
   }
 
   showChecks() {
     const { rows, settings } = this.workspace;
-    const { bad, dialects } = survey(rows, settings.byTemplate);
+    const { bad, dialects } = survey(rows, settings);
     const shared = sharedIds(rows);
     const kinds = [...dialects].map(([dialect, n]) => counted(n, LABELS[dialect])).join(", ");
     const verdicts = [[rows.length > 0, rows.length ? `${counted(rows.length, "row")}: ${kinds}` : "No rows yet"]];
@@ -47,7 +48,7 @@ export class SubmitView {
     if (shared.length) verdicts.push([false, `${counted(shared.length, "name is", "names are")} used by more than one row: ${shared.slice(0, 5).join(", ")}`]);
     byId("verdicts").replaceChildren(...verdicts.map(([good, text]) => make("li", { class: good ? "good" : "bad" }, [text])));
     byId("problems").replaceChildren(...bad.slice(0, LISTED).map((i) => make("li", {}, [
-      make("button", { type: "button", class: "link", "data-id": rows[i].id, text: `Line ${i + 1}` }), ` ${checkOf(rows[i], settings.byTemplate).message}`])));
+      make("button", { type: "button", class: "link", "data-id": rows[i].id, text: `Line ${i + 1}` }), ` ${checkOf(rows[i], settings).message}`])));
     byId("problems").hidden = bad.length === 0;
     setText(byId("problems-more"), bad.length > LISTED ? `and ${(bad.length - LISTED).toLocaleString("en")} more: “Problems only” above the rows shows them all.` : "");
   }
@@ -66,7 +67,7 @@ export class SubmitView {
   save() {
     const { rows, settings } = this.workspace;
     download(fileName(settings.name), exportParts(rows), "application/jsonl");
-    const bad = survey(rows, settings.byTemplate).bad.length;
+    const bad = survey(rows, settings).bad.length;
     toast(bad ? `Exported. ${counted(bad, "row")} would fail.` : `Exported ${counted(rows.length, "row")}`, "Command", () => this.act.show("submit"));
   }
 }
@@ -82,10 +83,9 @@ export function exportParts(rows) {
 export function sharedIds(rows) {
   const seen = new Map();
   for (const row of rows) {
-    if (!/"(?:id|custom_id|recordId)"/.test(row.raw)) continue;
-    const parsed = parsedOf(row);
-    const id = parsed && lensOf(checkOf(row, true).dialect, parsed) ? valueAt(parsed, lensOf(checkOf(row, true).dialect, parsed).id) : undefined;
-    if (id !== undefined && id !== null) seen.set(String(id), (seen.get(String(id)) ?? 0) + 1);
+    const parsed = /"(?:id|custom_id|recordId)"/.test(row.raw) ? parsedOf(row) : null;
+    const name = parsed ? valueAt(parsed, lensOf(dialectOf(parsed), parsed).id) : null;
+    if (name !== null && name !== undefined) seen.set(String(name), (seen.get(String(name)) ?? 0) + 1);
   }
-  return [...seen].filter(([, n]) => n > 1).map(([id]) => id);
+  return [...seen].filter(([, n]) => n > 1).map(([name]) => name);
 }

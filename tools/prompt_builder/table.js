@@ -2,7 +2,7 @@
 import { byId, make } from "./dom.js";
 import { fillTemplate } from "./jinja.js";
 import { lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
-import { optionNamed, optionNames, OPTIONS } from "./fields.js";
+import { CHECKED, OPTIONS } from "./fields.js";
 import { dialectOf } from "./rules.js";
 import { checkOf } from "./state.js";
 
@@ -11,7 +11,7 @@ const SAMPLED = 200; // rows looked at to choose the columns
 const MOST_COLUMNS = 5;
 const SHOWN = 300; // characters of a cell
 const SHAPE = new Set(["prompt", "text", "messages", "system", "id", "custom_id", "method", "url", "body", "params", "input", "recordId", "modelInput",
-  "sampling_params", ...optionNames()]);
+  "sampling_params", ...CHECKED.keys()]);
 
 /** List the fields of the first rows that are the user's own, the commonest first. */
 export function ownFields(rows, most = MOST_COLUMNS) {
@@ -63,7 +63,7 @@ function optionWords(lens, parsed) {
   for (const option of OPTIONS) {
     const value = valueAt(parsed, optionPath(lens, parsed, option));
     if (value === undefined || option.name === "model") continue;
-    words.push(optionNamed(option.name).wide ? option.name : `${option.name} ${cell(value)}`);
+    words.push(option.wide ? option.name : `${option.name} ${cell(value)}`);
   }
   return words.join(" · ");
 }
@@ -86,7 +86,7 @@ export class Table {
     this.shown = [];
     rows.forEach((row, i) => {
       if (words && !row.raw.toLowerCase().includes(words)) return;
-      if (this.ui.onlyBad && checkOf(row, settings.byTemplate).ok) return;
+      if (this.ui.onlyBad && checkOf(row, settings).ok) return;
       this.shown.push(i);
     });
     this.filtered = this.shown.length !== rows.length;
@@ -147,7 +147,7 @@ export class Table {
 
   fill(element, row, at, height) {
     const index = this.shown[at];
-    const check = checkOf(row, this.workspace.settings.byTemplate);
+    const check = checkOf(row, this.workspace.settings);
     const selected = this.ui.selection.has(row.id);
     element.style.transform = `translateY(${at * height}px)`;
     element.className = `row${row.id === this.ui.active ? " active" : ""}${check.ok ? "" : " bad"}${selected ? " selected" : ""}`;
