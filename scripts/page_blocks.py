@@ -11,6 +11,7 @@ Blocks are spooled to a temporary file while the rows stream by; memory holds on
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from typing import IO
 
 ROWS_A_BLOCK = 1_000
 BYTES_A_BLOCK = 1 << 20  # of rows; what a browser unpacks to show one row
-LEVEL = 6  # zlib: 9 gains less than 1 % and takes longer
+LEVEL = 5  # zlib: 6 gains 5 % and takes twice as long
 SUBSTITUTES = {b"\0": "À".encode(), b"\r": "Á".encode(), b"<": "Â".encode()}
 
 
@@ -139,13 +140,18 @@ def pack(rows: list[PageRow]) -> bytes:
         "endpoint": [row.endpoint for row in rows],
         "output": [len(row.output) for row in rows],
         "input": [len(row.input) for row in rows],
-        "started": [row.started for row in rows],
-        "seconds": [None if row.seconds is None else round(row.seconds, 3) for row in rows],
+        "started": [_rounded(row.started) for row in rows],
+        "seconds": [_rounded(row.seconds) for row in rows],
         "attempts": [row.attempts for row in rows],
         "worker": [row.worker for row in rows],
     }
     head = json.dumps(columns, separators=(",", ":")).encode("ascii", "replace")
     return b"\n".join([head, b"".join(_bytes(rows))])
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return a time to the millisecond; JSON has no word for infinity."""
+    return None if value is None or not math.isfinite(value) else round(value, 3)
 
 
 def _bytes(rows: list[PageRow]) -> Iterator[bytes]:

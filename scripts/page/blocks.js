@@ -117,11 +117,16 @@ async function* fileBlocks(file) {
 const BLOCK_TAG = "<" + 'script type="application/octet-stream" class="block">'; // in two, so that it is found nowhere else
 const BLOCK_END = "<" + "/script>";
 
-/** The blocks of this page; their elements are emptied to free memory. */
-function* pageBlocks() {
-  for (const node of document.querySelectorAll("script.block")) {
-    yield new PackedBlock(node.textContent);
-    node.remove();
+/** The blocks of this page as the browser's parser comes to them; their elements go, to free memory. */
+async function* pageBlocks() {
+  for (;;) {
+    const node = document.querySelector("script.block");
+    const loading = document.readyState === "loading";
+    if (node && (node.nextSibling || !loading)) {
+      yield new PackedBlock(node.textContent);
+      node.remove();
+    } else if (loading) await breathe();
+    else return;
   }
 }
 

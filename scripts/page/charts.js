@@ -58,8 +58,8 @@ function histogram(bins, { label, unit, sentence, pick }) {
 
 /** Finished rows over time, one lane a worker: lanes of [second, rows], all buckets `width` seconds wide. */
 function timeline(lanes, width) {
-  const times = lanes.flatMap((lane) => lane.buckets.map(([second]) => second));
-  const [from, to] = [Math.min(...times), Math.max(...times) + width];
+  const seconds = lanes.flatMap((lane) => lane.buckets.map(([second]) => second));
+  const [from, to] = [Math.min(...seconds), Math.max(...seconds) + width];
   const columns = Math.max(1, Math.min(120, Math.round((to - from) / width)));
   const step = (to - from) / columns;
   const shown = lanes.slice(0, 24);
@@ -95,7 +95,8 @@ function laneSvg(lane, rates, most, step, from) {
 }
 
 /** A time of day, in the reader's zone. */
-const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const times = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = (seconds) => times.format(seconds * 1000);
 
 /** Tiny bars of a vector's values, positive up and negative down. */
 function sparkline(values, most = 128) {

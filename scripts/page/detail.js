@@ -5,7 +5,7 @@ function detailPane(store, view, at, options) {
   const nodes = [
     view.error ? errorBox(view) : null,
     options.compared || el("div", { class: "pair" },
-      el("section", { class: "asked", "aria-label": "Prompt" }, el("h3", {}, view.turns.length > 1 ? "Conversation" : "Prompt"), conversation(view.turns, options.manner)),
+      el("section", { class: "asked", "aria-label": "Prompt" }, el("h3", {}, askedTitle(view.turns)), conversation(view.turns, options.manner)),
       el("section", { class: "given", "aria-label": "Answer" }, givenHead(view), given(store, view, at, options))),
     fieldsBlock(view),
     factsBlock(store, view),
@@ -14,6 +14,11 @@ function detailPane(store, view, at, options) {
   ].filter(Boolean);
   for (const node of nodes) markHits(node, options.words);
   return nodes;
+}
+
+function askedTitle(turns) {
+  if (turns.some((turn) => ["query", "documents", "text_1", "text_2"].includes(turn.role))) return "Query and documents";
+  return turns.length > 1 ? "Conversation" : "Prompt";
 }
 
 function errorBox(view) {
@@ -87,7 +92,7 @@ function fieldsBlock(view) {
 function factsBlock(store, view) {
   const facts = [
     ["Tokens in", view.tokensIn], ["Tokens out", view.tokensOut], ["Finish reason", view.finish], ["Endpoint", view.endpoint], ["Model", view.model], ["Format", view.dialect],
-    ["Latency", view.seconds === null || view.seconds === undefined ? null : duration(view.seconds)], ["Started", view.started ? new Date(view.started * 1000).toLocaleString() : null], ["Attempts", view.attempts || null], ["Worker", view.worker],
+    ["Latency", view.seconds === null || view.seconds === undefined ? null : duration(view.seconds)], ["Started", view.started ? clock(view.started) : null], ["Attempts", view.attempts || null], ["Worker", view.worker],
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
   return el("section", { "aria-label": "Facts" }, el("dl", { class: "facts inline" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "number" ? count(value) : value)))));
 }

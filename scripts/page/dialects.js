@@ -28,14 +28,24 @@ function dialectOf(row) {
   return "prompt";
 }
 
-/** Read one row. `meta` may hold line, status, dialect, endpoint, started, seconds, attempts, worker. */
+/** Read one row; what the page cannot read is shown as the line that it is. */
 function readRow(meta, output, input, outputField) {
+  try {
+    return readAs(meta, output, input, outputField);
+  } catch {
+    const error = { code: "unreadable", message: "This page cannot read the line." };
+    return { ...readAs({ ...meta, dialect: "none" }, "{}", "", outputField), error, output, input, turns: [] };
+  }
+}
+
+/** Read one row in its dialect. `meta` may hold line, status, dialect, endpoint, started, seconds, attempts, worker. */
+function readAs(meta, output, input, outputField) {
   const parsed = tryJson(output);
   const row = isObject(parsed) ? parsed : { value: parsed === undefined ? output : parsed };
   const asked = input ? tryJson(input) : undefined;
   const view = {
     id: "", turns: [], answers: [], body: {}, error: null, tokensIn: null, tokensOut: null, finish: "", model: "", options: [],
-    fields: [], endpoint: "", output, input, ...meta,
+    fields: [], endpoint: "", output, input, parsed, asked, ...meta,
   };
   view.dialect = meta.dialect || dialectOf(row);
   const read = READERS[view.dialect] || readNone;
@@ -114,7 +124,8 @@ function readNone(view, row) {
 function readError(error, status) {
   if (!isObject(error)) return { code: "error", message: asText(error), status: status ?? null };
   if (isObject(error.error)) return readError(error.error, status ?? error.status);
-  const code = error.code ?? error.errorCode ?? error.type ?? "error";
+  const named = [error.code, error.errorCode, error.type].filter((name) => name !== undefined && name !== null && name !== "");
+  const code = named.find((name) => typeof name === "string" && !/^[0-9]+$/.test(name)) ?? named[0] ?? "error"; // a word says more than a number
   return {
     code: asText(code),
     message: asText(error.message ?? error.errorMessage ?? error.detail ?? error),
@@ -137,7 +148,8 @@ function readRequest(view, body) {
     }
   }
   view.model = asText(body.model);
-  view.options = others(body, (key) => OPTIONS.has(key) && key !== "model");
+  const inner = isObject(body.sampling_params) ? Object.entries(body.sampling_params) : [];
+  view.options = [...others(body, (key) => OPTIONS.has(key) && key !== "model" && !(key === "sampling_params" && inner.length)), ...inner];
 }
 
 const others = (row, wanted) => Object.keys(row).filter((key) => wanted(key)).map((key) => [key, row[key]]);

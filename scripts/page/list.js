@@ -114,7 +114,7 @@ function rowMeta(store, row, differs) {
   const finish = store.name("finish", row);
   return el("span", { class: "rowmeta" },
     differs ? el("span", { class: `chip ${differs(row) ? "warn" : ""}` }, differs(row) ? "differs" : "same") : null,
-    ["length", "max_tokens"].includes(finish) ? el("span", { class: "chip warn", title: "Cut off at the token limit" }, "cut off") : null,
+    CUT.includes(finish) ? el("span", { class: "chip warn", title: "Cut off at the token limit" }, "cut off") : null,
     store.name("status", row) !== "succeeded" ? el("span", { class: "chip bad" }, store.name("status", row)) : Number.isFinite(tokens) ? el("span", { class: "muted", title: "Tokens out" }, `${short.format(tokens)} tok`) : null);
 }
 
@@ -144,5 +144,6 @@ function around(text, words) {
   const lower = words.length ? text.slice(0, 200000).toLowerCase() : "";
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
   const place = places.length ? Math.min(...places) : 0;
-  return place > 80 ? `… ${oneLine(text.slice(place - 30))}` : oneLine(text);
+  const plain = (part) => oneLine(part.slice(0, 600).replace(/\*\*|__|`+|^ {0,3}#{1,6} |^ {0,3}[>|] ?/gm, ""));
+  return place > 80 ? `… ${plain(text.slice(place - 30))}` : plain(text);
 }

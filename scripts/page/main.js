@@ -51,13 +51,24 @@ function drawBars() {
   if (!$("filters").hidden && !$("filters").contains(document.activeElement)) drawFilters();
   $("empty").hidden = rows.length > 0;
   drawSort();
-  for (const button of document.querySelectorAll("[data-status]")) button.setAttribute("aria-pressed", String(statusOf(query) === button.dataset.status));
+  drawSegments();
   $("compare").hidden = !state.comparison;
   if (state.comparison) put($("compare"), comparePanel(state.comparison, query, { change, repair, stop: stopComparing }));
 }
 
+/** The three commonest filters, with how many rows each has. */
+function drawSegments() {
+  const { store, query } = state;
+  const sum = (column, names) => tallyNames(store, column).reduce((all, [name, n]) => all + (names.includes(name) ? n : 0), 0);
+  const counts = { all: store.size, failed: sum("status", ["failed", "missing"]), cut: sum("finish", CUT) };
+  for (const button of document.querySelectorAll("[data-status]")) {
+    button.setAttribute("aria-pressed", String(statusOf(query) === button.dataset.status));
+    button.lastElementChild.textContent = count(counts[button.dataset.status]);
+  }
+}
+
 function statusOf({ status, finish }) {
-  if (finish && [...finish].every((name) => ["length", "max_tokens"].includes(name))) return "cut";
+  if (finish && [...finish].every((name) => CUT.includes(name))) return "cut";
   if (!status) return "all";
   return status.has("failed") && status.has("missing") && status.size === 2 ? "failed" : "";
 }
@@ -140,14 +151,16 @@ function drawCharts(map) {
 /** What failed, and how to run it again. */
 function failures() {
   if (!held.failed) return [];
-  const codes = Object.entries(summary.errors || {}).sort((a, b) => b[1] - a[1]);
-  const command = (title, text) => text && el("div", { class: "command" }, el("span", {}, title), el("code", { dir: "ltr", tabindex: "0" }, text), copyButton("Copy command", "Command", text));
-  return [el("section", { class: "card", "aria-label": "Failed rows" }, el("h2", {}, plural(held.failed, "failed row")),
+  const known = state.store.complete && held.failed_held === held.failed; // else the summary knows more than the page
+  const codes = known ? tallyNames(state.store, "code").filter(([name]) => name) : Object.entries(summary.errors || {}).sort((a, b) => b[1] - a[1]);
+  const command = (title, text) => text && el("div", { class: "command" }, el("span", {}, title), el("code", { dir: "ltr", tabindex: "0" }, text.split(/ (?=-p )/).flatMap((part) => [el("span", { class: "word" }, part), " "])), copyButton("Copy command", "Command", text));
+  return [el("section", { class: "card", "aria-label": "Failed rows" },
+    el("div", { class: "failhead" }, el("h2", {}, plural(held.failed, "failed row")), el("button", { type: "button", class: "primary", onclick: () => exportRetry(state.store) }, "Save failed lines (retry.jsonl)")),
     el("div", { class: "failgrid" },
       el("div", {}, bars(codes.map(([name, value]) => ({ name, value, tone: "bad", pick: () => pick({ code: [name] }) })))),
-      el("div", {}, el("p", {}, el("button", { type: "button", class: "primary", onclick: () => exportRetry(state.store) }, "Save failed lines (retry.jsonl)")),
+      el("div", {},
         command("Submit the saved file", retryCommand(summary, defaults, held.failed)),
-        command("Or run the same lines of the input again", rerunCommand(summary, defaults)))))];
+        command("Or the same lines again", rerunCommand(summary, defaults)))))];
 }
 
 async function drawMap() {
@@ -198,15 +211,17 @@ async function takeFile(file) {
 /** Read the page's blocks, showing the first rows as soon as they are there. */
 async function readBlocks() {
   let shown = 0;
-  for (const block of pageBlocks()) {
+  let pause = 400; // milliseconds between drawings, longer each time
+  for await (const block of pageBlocks()) {
     await state.store.add(block);
     const now = performance.now();
-    if (now - shown > 400) {
+    if (now - shown > pause) {
       await update();
       drawCharts();
       document.documentElement.dataset.state = "rows";
       if (!shown) performance.mark("first-rows");
       shown = performance.now();
+      pause *= 2;
     }
     await breathe();
   }
@@ -214,6 +229,7 @@ async function readBlocks() {
   await update();
   drawCharts();
   drawFilters();
+  put($("failures"), failures());
   performance.mark("complete");
   document.documentElement.dataset.state = "ready";
   await drawMap();
@@ -246,12 +262,17 @@ const rowLink = () => location.href.replace(/#.*$/, "") + `#row=${state.view.lin
 const answerText = () => state.view.answers.map((answer) => answer.text || "").join("\n\n");
 const onlyFailed = () => change(statusOf(state.query) === "failed" ? { status: undefined } : { status: new Set(["failed", "missing"]), finish: undefined });
 
+/** The pane keeps clear of the toolbar, whatever its height. */
+function watchToolbar() {
+  new ResizeObserver(() => document.body.style.setProperty("--sticky", `${Math.ceil(stickyHeight())}px`)).observe($("toolbar"));
+}
+
 /** Join the buttons to what they do. */
 function connect() {
   let wait = 0;
   $("search").addEventListener("input", (event) => {
     clearTimeout(wait);
-    wait = setTimeout(() => change({ q: event.target.value }), 120);
+    wait = setTimeout(() => change({ q: event.target.value }), 50);
   });
   $("filterbutton").addEventListener("click", showFilters);
   $("sort").addEventListener("change", (event) => change({ sort: event.target.value }));
@@ -267,7 +288,7 @@ function connect() {
   $("retry").addEventListener("click", () => exportRetry(state.store));
   $("skip").addEventListener("click", () => $("list").focus());
   for (const button of document.querySelectorAll("[data-status]")) {
-    button.addEventListener("click", () => change({ all: { status: undefined, finish: undefined }, failed: { status: new Set(["failed", "missing"]), finish: undefined }, cut: { status: undefined, finish: new Set(["length", "max_tokens"]) } }[button.dataset.status]));
+    button.addEventListener("click", () => change({ all: { status: undefined, finish: undefined }, failed: { status: new Set(["failed", "missing"]), finish: undefined }, cut: { status: undefined, finish: new Set(CUT) } }[button.dataset.status]));
   }
   addEventListener("hashchange", readAddress);
   acceptFiles(takeFile);
@@ -291,6 +312,8 @@ function readAddress() {
 const startAddress = parseHash(location.hash);
 Object.assign(state, { query: startAddress.query, line: startAddress.row });
 $("search").value = state.query.q;
+$("chartbox").open = wide();
 drawOverview();
 connect();
+watchToolbar();
 readBlocks();

@@ -1,5 +1,6 @@
 // The top of the page: what was run, how it went, and the charts. Draws from the summary at once, from the rows as they are read.
 
+const CUT = ["length", "max_tokens"]; // finish reasons of answers that were cut off
 const TONES = { succeeded: "good", "cut off": "warn", failed: "bad", missing: "muted" };
 
 /** What came of the rows: a sentence, a bar of shares, and a button for each kind. */
@@ -7,7 +8,7 @@ function outcome(summary, pick) {
   const { requested = 0, succeeded = 0, failed = 0, missing = 0, truncated = 0 } = summary;
   const parts = [
     ["succeeded", succeeded - truncated, "Answered in full", { status: ["succeeded"] }],
-    ["cut off", truncated, "Cut off at the token limit", { finish: ["length", "max_tokens"] }],
+    ["cut off", truncated, "Cut off at the token limit", { finish: CUT }],
     ["failed", failed - missing, "Failed", { status: ["failed"] }],
     ["missing", missing, "Missing: no worker left a result", { status: ["missing"] }],
   ];
@@ -91,7 +92,7 @@ function latencyCard(tally, pick) {
 function rowCharts(store, pick) {
   const charts = [];
   const reasons = tallyNames(store, "finish").filter(([name]) => name);
-  if (reasons.length) charts.push(card("Finish reasons", null, bars(reasons.map(([name, value]) => ({ name, value, tone: ["length", "max_tokens"].includes(name) ? "warn" : "", pick: () => pick({ finish: [name] }) })))));
+  if (reasons.length) charts.push(card("Finish reasons", null, bars(reasons.map(([name, value]) => ({ name, value, tone: CUT.includes(name) ? "warn" : "", pick: () => pick({ finish: [name] }) })))));
   const lengths = lengthCard(store, pick);
   if (lengths) charts.push(lengths);
   const labels = tallyNames(store, "label").filter(([name]) => name);

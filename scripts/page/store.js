@@ -183,8 +183,7 @@ function viewAt(data, i, outputField) {
 /** Everything readable in a row, in small letters: the values, not the names of their fields, and no vectors. */
 function searchText(view) {
   const out = [String(view.line), view.endpoint];
-  for (const text of [view.output, view.input]) {
-    const value = text ? tryPlain(text) : undefined;
+  for (const [text, value] of [[view.output, view.parsed], [view.input, view.asked]]) {
     if (value === undefined) out.push(text);
     else gather(value, out, 0);
   }
@@ -201,7 +200,7 @@ function tryPlain(text) {
 
 function gather(value, out, depth) {
   if (typeof value === "string") out.push(value);
-  else if (typeof value === "number" || typeof value === "boolean") out.push(String(value));
+  else if (isNumber(value) || typeof value === "boolean") out.push(String(value));
   else if (value === null || depth > DEPTH) return;
   else if (Array.isArray(value)) {
     if (value.length > 16 && typeof value[0] === "number") return;
