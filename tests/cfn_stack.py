@@ -142,3 +142,19 @@ class Stack:
             return str(left) == str(right)
         results = [self._holds(item) for item in argument]
         return {"Fn::Not": not results[0], "Fn::Or": any(results), "Fn::And": all(results)}[str(name)]
+
+
+SECRET = "arn:aws-test:secretsmanager:us-west-2:111122223333:secret:hf-token-AbCdEf"
+DEPLOYMENTS = {
+    "everything at its default": Stack(),
+    "a bucket of one's own": Stack(AttachmentsBucketName="my-bucket", AttachmentsPrefix="llm/jobs"),
+    "every option at once": Stack(
+        AttachmentsExpireDays=90,
+        HfTokenSecretArn=SECRET,
+        BudgetUsd=50,
+        LimitCount=4,
+        MarketType="spot",
+        GpusPerWorker=4,
+    ),
+    "no cache volume and one kind of GPU": Stack(CacheVolumeGiB=0, SecondAccelerator="none"),
+}

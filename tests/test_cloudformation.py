@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +12,11 @@ from typing import Any
 
 import cfnlint.api  # type: ignore[import-untyped]
 import pytest
-import yaml
-from openjd.model import decode_environment_template
 
-from cfn_stack import HEX, TEMPLATE, Stack, Unresolved, load
+from cfn_stack import DEPLOYMENTS, HEX, SECRET, TEMPLATE, Stack, Unresolved, load
 
 README = (TEMPLATE.parent / "README.md").read_text(encoding="utf-8")
 TOOLS = Path(sys.executable).parent  # the commands of this test environment
-SECRET = "arn:aws-test:secretsmanager:us-west-2:111122223333:secret:hf-token-AbCdEf"
 REGIONS = [  # the commercial regions for which cfn-lint knows Deadline Cloud
     *("ap-northeast-1", "ap-northeast-2", "ap-southeast-1", "ap-southeast-2", "eu-central-1"),
     *("eu-west-1", "eu-west-2", "us-east-1", "us-east-2", "us-west-2"),
@@ -30,19 +25,6 @@ STRICTEST = {  # informational and experimental rules, and every option that mak
     "include_checks": ["I"],
     "include_experimental": True,
     "configure_rules": {"E3012": {"strict": True}, "I3042": {"region": True, "accountId": True}},
-}
-DEPLOYMENTS = {
-    "everything at its default": Stack(),
-    "a bucket of one's own": Stack(AttachmentsBucketName="my-bucket", AttachmentsPrefix="llm/jobs"),
-    "every option at once": Stack(
-        AttachmentsExpireDays=90,
-        HfTokenSecretArn=SECRET,
-        BudgetUsd=50,
-        LimitCount=4,
-        MarketType="spot",
-        GpusPerWorker=4,
-    ),
-    "no cache volume and one kind of GPU": Stack(CacheVolumeGiB=0, SecondAccelerator="none"),
 }
 WILDCARD_REASONS: dict[str, str] = {}  # statement id: why its action can name no resource. Empty, and should stay so
 every_deployment = pytest.mark.parametrize("stack", DEPLOYMENTS.values(), ids=DEPLOYMENTS.keys())
@@ -68,10 +50,6 @@ def statements(stack: Stack) -> Iterator[dict[str, Any]]:
 
 def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def environment(stack: Stack) -> str:
-    return str(stack.resources()["CondaEnvironment"]["Template"])
 
 
 def test_cfn_lint_finds_nothing_at_its_strictest() -> None:
@@ -209,60 +187,3 @@ def test_every_number_of_gpus_has_a_size_of_worker(gpus: int) -> None:
     fleet = Stack(GpusPerWorker=gpus, SecondAccelerator="l4").resources()["Fleet"]["Configuration"]["ServiceManagedEc2"]
     assert fleet["InstanceCapabilities"]["VCpuCount"]["Max"] >= 16 * gpus
     assert len(fleet["InstanceCapabilities"]["AcceleratorCapabilities"]["Selections"]) == 1
-
-
-@every_deployment
-def test_the_conda_environment_fits_and_parses(stack: Stack) -> None:
-    assert len(environment(stack)) <= 15_000  # characters: the service's limit for a queue environment
-    decode_environment_template(template=yaml.safe_load(environment(stack)))
-
-
-def test_the_farm_and_the_bundle_install_the_same_packages() -> None:
-    bundle = yaml.safe_load((TEMPLATE.parent.parent / "template.yaml").read_text(encoding="utf-8"))
-    defaults = {p["name"]: p.get("default") for p in bundle["parameterDefinitions"]}
-    farm = load()["Parameters"]
-    for name in ("CondaPackages", "CondaChannels"):
-        assert defaults[name] == farm[name]["Default"]
-
-
-def test_packages_reach_the_installer_whole_and_are_never_run(tmp_path: Path) -> None:
-    packages = f"vllm=0.19.1=cuda* python>=3.11 $(touch {tmp_path}/stolen) ; touch {tmp_path}/stolen"
-    tool = tmp_path / "conda-queue-env-enter"
-    tool.write_text(f"#!{sys.executable}\nimport sys\nprint('ARGS', sys.argv[1:])\n", encoding="utf-8")
-    (tmp_path / "conda-queue-env-exit").write_text(tool.read_text(encoding="utf-8"), encoding="utf-8")
-    for name in ("conda-queue-env-enter", "conda-queue-env-exit"):
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "environment.yaml").write_text(environment(Stack()), encoding="utf-8")
-    job = {"specificationVersion": "jobtemplate-2023-09", "name": "Job"}
-    job["steps"] = [{"name": "Step", "script": {"actions": {"onRun": {"command": "true"}}}}]  # type: ignore[assignment]
-    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job), encoding="utf-8")
-    (tmp_path / "parameters.json").write_text(json.dumps({"CondaPackages": packages}), encoding="utf-8")
-    command = [str(TOOLS / "openjd"), "run", "job.yaml", "--environment", "environment.yaml"]
-    done = subprocess.run(
-        [*command, "-p", "file://parameters.json"],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    root = f"{os.environ['HOME']}/.persistent_envs"
-    assert repr(["--persist-envs-hashed", root, "--packages", packages, "--channels", "conda-forge"]) in done.stdout
-    assert not (tmp_path / "stolen").exists()
-
-
-def test_the_readme_s_table_is_the_template_s_parameters() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", README, flags=re.MULTILINE)
-    said = {name: default.strip("`") for name, default in rows}
-    assert said == {name: str(spec["Default"]) or "empty" for name, spec in load()["Parameters"].items()}
-
-
-def test_every_parameter_stands_in_one_group_of_the_form() -> None:
-    groups = load()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    shown = [name for group in groups for name in group["Parameters"]]
-    assert sorted(shown) == sorted(load()["Parameters"])
-
-
-def test_every_output_is_explained_in_the_readme() -> None:
-    assert not [name for name in load()["Outputs"] if f"`{name}`" not in README]
