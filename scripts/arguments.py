@@ -1,0 +1,82 @@
+"""The command-line arguments that the programs share, named after the template's parameters.
+
+Secrets never stand here: the template writes them to files of the session, whose paths are given instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+
+import job
+
+# what a row's answer depends on, in the template's own names; recorded in summary.json
+REQUEST_PARAMETERS = (
+    ("ModelName", str),
+    ("MaxTokens", int),
+    ("Temperature", float),
+    ("SamplingParams", str),
+    ("SystemPrompt", str),
+    ("PromptTemplateFile", str),
+    ("ResponseSchemaFile", str),
+    ("OutputField", str),
+    ("Endpoint", str),
+)
+
+
+def flag(parameter: str) -> str:
+    """Return the flag of a template parameter: `--max-tokens` for `MaxTokens`."""
+    return "--" + "".join(f"-{char.lower()}" if char.isupper() else char for char in parameter).lstrip("-")
+
+
+def add_input(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:
+    """Add what says which lines of which input are asked, and where the session keeps its files.
+
+    A program that people also run by hand does without the session's folder and the job's range.
+    """
+    parser.add_argument("--session-dir", type=Path, required=not by_hand, help="the session's own folder")
+    parser.add_argument("--input-file", default="", help="JSONL, one request a line; .gz too")
+    parser.add_argument("--input-url-file", default="", help="file that holds InputUrl")
+    parser.add_argument("--prompts", required=not by_hand, default="", help="the job's range, as in Prompts")
+    parser.add_argument("--block-size", type=int, default=1, help="lines per range value")
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add what a row's request is made of."""
+    for name, kind in REQUEST_PARAMETERS:
+        parser.add_argument(flag(name), type=kind, default=None if kind is not str else "")
+    parser.set_defaults(output_field="generated_text", endpoint="auto", max_tokens=512, temperature=0.7)
+
+
+def request_parameters(arguments: argparse.Namespace) -> dict[str, str | int | float]:
+    """Return the request's parameters under the template's names."""
+    return {name: getattr(arguments, flag(name)[2:].replace("-", "_")) for name, _ in REQUEST_PARAMETERS}
+
+
+def defaults(arguments: argparse.Namespace) -> job.Defaults:
+    """Return the job's defaults for rows. Raises job.JobError."""
+    return job.defaults(
+        max_tokens=arguments.max_tokens,
+        temperature=arguments.temperature,
+        sampling_params=arguments.sampling_params,
+        system_prompt=arguments.system_prompt,
+        template_file=arguments.prompt_template_file,
+        schema_file=arguments.response_schema_file,
+        output_field=arguments.output_field,
+        endpoint=arguments.endpoint,
+    )
+
+
+def secret(path: str) -> str:
+    """Return the text of a session's secret file, or "" for no path."""
+    return Path(path).read_text(encoding="utf-8").strip() if path else ""
+
+
+def fingerprint(arguments: argparse.Namespace) -> str:
+    """Return a short name for what is asked: two runs with the same one would ask the same of the same lines."""
+    files = [getattr(arguments, name) for name in ("prompt_template_file", "response_schema_file")]
+    contents = [hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "" for path in files]
+    whole = json.dumps([request_parameters(arguments), contents, arguments.prompts, arguments.block_size])
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]

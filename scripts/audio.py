@@ -1,0 +1,44 @@
+"""Audio named by URL: `file_url` of a transcription or translation line, as vLLM's own batch runner takes it.
+
+Only http, https and data URLs are read, never a path of the worker.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from rows import RowError
+from transfer import shown
+
+SIZE_LIMIT = 512 << 20  # bytes
+TIMEOUT = 60  # seconds without a byte
+
+
+def fetched(url: str) -> tuple[str, bytes]:
+    """Return (file name, content). Raises RowError invalid_value or file_unavailable."""
+    if url.startswith("data:"):
+        return "audio", _data(url)
+    if not url.startswith(("http://", "https://")):
+        raise RowError("invalid_value", '"file_url" must be an http, https or data URL')
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as response:
+            content = response.read(SIZE_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        raise RowError("file_unavailable", f'"file_url" {shown(url)}: {getattr(error, "reason", error)}') from None
+    if len(content) > SIZE_LIMIT:
+        raise RowError("invalid_value", f'"file_url" {shown(url)} is larger than {SIZE_LIMIT:,} bytes')
+    return urllib.parse.urlsplit(url).path.rpartition("/")[2] or "audio", content
+
+
+def _data(url: str) -> bytes:
+    head, comma, data = url.partition(",")
+    if not comma:
+        raise RowError("invalid_value", '"file_url" is a data URL without data')
+    try:
+        return base64.b64decode(data, validate=True) if head.endswith(";base64") else urllib.parse.unquote_to_bytes(data)
+    except binascii.Error as error:
+        raise RowError("invalid_value", f'"file_url" is not base64: {error}') from None

@@ -1,0 +1,68 @@
+"""Anthropic batch lines: `custom_id` with `params`, asked through the server's `/v1/messages`.
+
+Source: Anthropic API reference, "Message Batches" and "Errors".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
+from job import Defaults, Served
+from rows import Row, RowError, quoted
+from sampling import MESSAGES
+
+NAME = "anthropic"
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    529: "overloaded_error",
+}
+
+
+def recognises(fields: Mapping[str, Any]) -> bool:
+    """Tell by `custom_id` with `params`, where the row has no prompt of its own."""
+    return "custom_id" in fields and "params" in fields and not fields.keys() & {"prompt", "text", "messages"}
+
+
+def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
+    """Return the line's request."""
+    require(row.fields["custom_id"], str, "custom_id", "a string")
+    params = require(row.fields["params"], dict, "params", "the request's JSON object")
+    check_messages(params.get("messages"), "params.messages")
+    refuse_stream(params)
+    if not served.has(MESSAGES):
+        raise RowError("invalid_url", f"this model's server does not answer {MESSAGES}; write the line as an OpenAI one")
+    return generating(MESSAGES, params, defaults, served)
+
+
+def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+    """Return the line with the message as the server wrote it."""
+    return _line(row, f'{{"type": "succeeded", "message": {answer.text}}}')
+
+
+def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+    """Return the line with an error in the API's own shape."""
+    own = _anthropic_error(failure.body)
+    if own is None:
+        kind = _TYPES.get(failure.status or 400, "api_error")
+        own = quoted({"type": "error", "error": {"type": kind, "message": failure.message}})
+    return _line(row, f'{{"type": "errored", "error": {own}}}')
+
+
+def _anthropic_error(body: str) -> str | None:
+    """Return the server's error when it is one that this API's users can read."""
+    value = json.loads(body) if body else None
+    is_error = isinstance(value, dict) and value.get("type") == "error" and isinstance(value.get("error"), dict)
+    return body if is_error else None
+
+
+def _line(row: Row, result: str) -> str:
+    return f'{{"custom_id": {row.raw("custom_id")}, "result": {result}}}'

@@ -1,0 +1,84 @@
+"""Bedrock batch records: `recordId` with `modelInput`, in the messages and the prompt forms.
+
+Source: Amazon Bedrock user guide, "Format and upload your batch inference data" and "InvokeModel" request bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sampling
+from dialects.base import Answer, Ask, Failure, check_messages, generating, require
+from job import Defaults, Served
+from rows import Row, quoted
+
+NAME = "bedrock"
+_RESERVED = frozenset({"modelOutput", "error"})
+_RENAMED = {  # option names of the model families, to the server's
+    "maxTokens": "max_tokens",
+    "max_gen_len": "max_tokens",
+    "maxTokenCount": "max_tokens",
+    "max_tokens_to_sample": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "stopSequences": "stop",
+    "stop_sequences": "stop",
+}
+_OWN = frozenset({"anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system"})
+_NESTED = ("inferenceConfig", "textGenerationConfig")
+
+
+def recognises(fields: Mapping[str, Any]) -> bool:
+    """Tell by `modelInput`, where the row has no prompt of its own."""
+    return "modelInput" in fields and not fields.keys() & {"prompt", "text", "messages"}
+
+
+def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
+    """Return the record's request."""
+    model_input = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
+    options = sampling.checked(_options(model_input))
+    if "messages" in model_input:
+        check_messages(model_input["messages"], "modelInput.messages")
+        messages = [{**message, "content": _content(message.get("content"))} for message in model_input["messages"]]
+        system = _text(model_input.get("system"))
+        if system:
+            messages.insert(0, {"role": "system", "content": system})
+        return generating(sampling.CHAT, {"messages": messages, **options}, defaults, served)
+    prompt = model_input.get("prompt", model_input.get("inputText"))
+    text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
+    return generating(sampling.COMPLETIONS, {"prompt": text, **options}, defaults, served)
+
+
+def _options(model_input: dict[str, Any]) -> dict[str, Any]:
+    flat = {name: value for name, value in model_input.items() if name not in _OWN and name not in _NESTED}
+    for nested in _NESTED:
+        flat |= require(model_input.get(nested) or {}, dict, f"modelInput.{nested}", "an object")
+    return {_RENAMED.get(name, name): value for name, value in flat.items()}
+
+
+def _content(content: Any) -> Any:
+    """Write the parts of a message as the server reads them: `{"text": ...}` is a text part."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {"type": "text", "text": part["text"]} if isinstance(part, dict) and part.keys() == {"text"} else part
+        for part in content
+    ]
+
+
+def _text(system: Any) -> str:
+    if isinstance(system, list):
+        return "\n".join(str(part.get("text", "")) for part in system if isinstance(part, dict))
+    return system or ""
+
+
+def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+    """Return the record with the response body as `modelOutput`."""
+    return row.extended({"modelOutput": answer.text}, _RESERVED)
+
+
+def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+    """Return the record with its error."""
+    code = failure.status if failure.status is not None else 400
+    return row.extended({"error": quoted({"errorCode": code, "errorMessage": failure.message})}, _RESERVED)

@@ -1,0 +1,62 @@
+"""OpenAI Batch lines: `custom_id`, `method`, `url`, `body`, for any JSON endpoint of the server.
+
+Source: OpenAI API reference, "Batch"; vllm/entrypoints/openai/run_batch.py for audio lines with `file_url`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from dialects.base import Answer, Ask, Failure, generating, refuse_stream, require, route_of
+from job import Defaults, Served
+from rows import Row, RowError, quoted, shown
+
+NAME = "openai"
+_AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
+
+
+def recognises(fields: Mapping[str, Any]) -> bool:
+    """Tell by `custom_id` with a `body`, or with a `method` and a `url`; a row with a prompt of its own is no such line."""
+    if "custom_id" not in fields or fields.keys() & {"prompt", "text", "messages"}:
+        return False
+    return "body" in fields or {"method", "url"} <= fields.keys()
+
+
+def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
+    """Return the line's request; `body.model` is the server's own where the line has none."""
+    fields = row.fields
+    require(fields["custom_id"], str, "custom_id", "a string")
+    method = fields.get("method", "POST")
+    if method != "POST":
+        raise RowError("invalid_method", f'"method" must be "POST", got {shown(method)}')
+    body = require(fields.get("body"), dict, "body", "the request's JSON object")
+    route = route_of(fields.get("url"), served)
+    refuse_stream(body)
+    if route in _AUDIO:
+        audio = require(body.get("file_url"), str, "body.file_url", "an http, https or data URL")
+        return generating(route, {k: v for k, v in body.items() if k != "file_url"}, defaults, served, audio)
+    return generating(route, body, defaults, served)
+
+
+def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+    """Return the Batch API's line, the response body as the server wrote it."""
+    return _line(row, _response(answer.status, answer.request_id, answer.text), "null")
+
+
+def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+    """Return an HTTP failure as a response with its status and body, any other failure as an error."""
+    if failure.status is not None and failure.body:
+        return _line(row, _response(failure.status, "", failure.body), "null")
+    return _line(row, "null", quoted({"code": failure.code, "message": failure.message}))
+
+
+def _line(row: Row, response: str, error: str) -> str:
+    own = quoted(f"batch_req_{uuid.uuid4().hex}")
+    return f'{{"id": {own}, "custom_id": {row.raw("custom_id")}, "response": {response}, "error": {error}}}'
+
+
+def _response(status: int, request_id: str, body: str) -> str:
+    known = quoted(request_id or f"req_{uuid.uuid4().hex}")
+    return f'{{"status_code": {status}, "request_id": {known}, "body": {body}}}'

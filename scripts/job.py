@@ -1,0 +1,151 @@
+"""What a job says once for all its rows, and what the server says of itself: the two things a dialect asks with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sampling
+from prompt_template import PromptTemplate, TemplateError
+from rows import RowError
+
+LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
+
+
+class JobError(Exception):
+    """A job parameter that cannot be used; the message names it as the form does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """The job's defaults for rows. `options` are request options (max_tokens, temperature, ...), already checked."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+    system_prompt: str = ""
+    template: PromptTemplate | None = None
+    schema: dict[str, Any] | None = None
+    output_field: str = "generated_text"
+    endpoint: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the server answers: the model's names (adapters too), its routes, and whether it has a chat template.
+
+    `routes` is empty where the server does not tell; `tokens` is the longest context, in tokens, or None.
+    """
+
+    model: str
+    models: frozenset[str]
+    routes: frozenset[str] = frozenset()
+    chat: bool = True
+    tokens: int | None = None
+
+    def has(self, route: str) -> bool:
+        """Tell whether the server answers `route`; a server that lists nothing is taken at its word when asked."""
+        return not self.routes or route in self.routes
+
+
+def defaults(
+    *,
+    max_tokens: int,
+    temperature: float,
+    sampling_params: str,
+    system_prompt: str,
+    template_file: str,
+    schema_file: str,
+    output_field: str,
+    endpoint: str,
+) -> Defaults:
+    """Read the job's parameters. Raises JobError, which names the parameter and says how to mend it."""
+    options: dict[str, Any] = {"max_tokens": max_tokens}
+    if temperature != LEAVE_TO_MODEL:
+        if temperature < 0:
+            raise JobError(f"Temperature must be 0 or more, or -1 to leave it to the model; got {temperature:g}")
+        options["temperature"] = temperature
+    options |= _sampling_params(sampling_params)
+    return Defaults(
+        options=options,
+        system_prompt=system_prompt,
+        template=_template(template_file),
+        schema=_schema(schema_file),
+        output_field=_output_field(output_field),
+        endpoint=_endpoint(endpoint),
+    )
+
+
+def _sampling_params(text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    try:
+        params = json.loads(text)
+    except ValueError as error:
+        raise JobError(f'SamplingParams must be a JSON object such as {{"top_p": 0.9}}: {error}') from None
+    if not isinstance(params, dict):
+        raise JobError('SamplingParams must be a JSON object such as {"top_p": 0.9}')
+    if "stream" in params:
+        raise JobError('SamplingParams: "stream" has no place in a batch; leave it out')
+    try:
+        return sampling.checked(params)
+    except RowError as error:
+        raise JobError(f"SamplingParams: {error.message}") from None
+
+
+def _text_of(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise JobError(f"{name} {path!r} cannot be read as UTF-8 text: {error}") from None
+
+
+def _template(path: str) -> PromptTemplate | None:
+    if not path:
+        return None
+    try:
+        return PromptTemplate(_text_of("PromptTemplateFile", path))
+    except TemplateError as error:
+        raise JobError(f"PromptTemplateFile {Path(path).name}: {error}") from None
+
+
+def _schema(path: str) -> dict[str, Any] | None:
+    if not path:
+        return None
+    try:
+        schema = json.loads(_text_of("ResponseSchemaFile", path))
+    except ValueError as error:
+        raise JobError(f"ResponseSchemaFile {Path(path).name} is not JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise JobError(f"ResponseSchemaFile {Path(path).name} must hold a JSON schema, an object")
+    return schema
+
+
+def _output_field(name: str) -> str:
+    if not name or name in {"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}:
+        raise JobError(f"OutputField must be a name that no other result has; got {name!r}")
+    return name
+
+
+ENDPOINTS = {
+    "auto": "auto",
+    "chat": sampling.CHAT,
+    "completions": sampling.COMPLETIONS,
+    "responses": sampling.RESPONSES,
+    "messages": sampling.MESSAGES,
+    "embeddings": "/v1/embeddings",
+    "score": "/v1/score",
+    "rerank": "/v1/rerank",
+    "classify": "/classify",
+    "pooling": "/pooling",
+    "tokenize": "/tokenize",
+}
+
+
+def _endpoint(name: str) -> str:
+    """Return the route of an Endpoint value, or `auto`."""
+    if name.startswith("/"):
+        return name
+    if name not in ENDPOINTS:
+        raise JobError(f"Endpoint must be one of {', '.join(ENDPOINTS)}; got {name!r}")
+    return ENDPOINTS[name]

@@ -1,0 +1,213 @@
+"""Which result counts for each line: all shards of one input, the newer success first.
+
+Memory is a few bytes a line of the input, whatever the shards hold. A job over `retry.jsonl` answers lines of another
+file; the note `retry-....json` beside the shards says which, so that its results complete that file's.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import shards
+from ranges import Lines, parse
+from shards import Record, Shard, ShardError
+from source import Source
+
+RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}\.json")
+_NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
+_RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
+OPEN_FILES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A file of lines taken from another: line k of the file with digest `sha256` is line `lines[k-1]` of `of`."""
+
+    sha256: str
+    of: str
+    of_name: str
+    of_lines: int
+    lines: array.array[int]
+
+    @classmethod
+    def read(cls, path: Path) -> Retry:
+        """Read a note. Raises ValueError or KeyError for what is none."""
+        value = json.loads(path.read_text(encoding="utf-8"))
+        numbers = array.array("Q", Lines(parse(value["lines"])))
+        return cls(value["sha256"], value["of"], value["of_name"], value["of_lines"], numbers)
+
+    @staticmethod
+    def write(folder: Path, sha256: str, source: Input, lines: str) -> None:
+        """Note beside the shards what a new retry.jsonl holds."""
+        value = {"sha256": sha256, "of": source.sha256, "of_name": source.name, "of_lines": source.lines, "lines": lines}
+        path = folder / f"retry-{sha256[:12]}.json"
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(value), encoding="utf-8")
+        os.replace(temporary, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The input that results are merged for: the job's own file, or the one that its retry.jsonl was taken from."""
+
+    sha256: str
+    name: str
+    lines: int
+    source: Source
+    retry: Retry | None = None
+
+    def raw(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
+        """Yield (line, bytes) of those wanted lines that the job's own file holds, ascending."""
+        if self.retry is None:
+            yield from self.source.read(wanted)
+            return
+        places = {line: place for place, line in enumerate(self.retry.lines, 1)}
+        for line in wanted:
+            if line in places:
+                yield from ((line, raw) for _, raw in self.source.read(Lines([range(places[line], places[line] + 1)])))
+
+
+def input_of(source: Source, folder: Path) -> Input:
+    """Return what the job's file stands for, by the notes beside the shards."""
+    path = folder / f"retry-{source.sha256[:12]}.json"
+    if path.exists():
+        retry = Retry.read(path)
+        if retry.sha256 == source.sha256:
+            return Input(retry.of, retry.of_name, retry.of_lines, source, retry)
+    return Input(source.sha256, source.name, source.lines, source)
+
+
+@dataclass
+class Merge:
+    """The results that count, by line. Fill with `take`, then read with `record`."""
+
+    input: Input
+    used: list[Shard] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    requested: Lines = field(default_factory=Lines)
+    finished: float = 0.0
+    started: float = float("inf")
+
+    def __post_init__(self) -> None:
+        size = self.input.lines + 1
+        self._shard = array.array("I", bytes(4 * size))
+        self._offset = array.array("Q", bytes(8 * size))
+        self._length = array.array("Q", bytes(8 * size))
+        self._time = array.array("d", bytes(8 * size))
+        self._rank = bytearray(size)
+        self._translations: list[Retry | None] = []
+        self._files: dict[int, int] = {}
+
+    def take(self, folder: Path) -> None:
+        """Take every shard of the input in a folder; what is left alone is noted."""
+        retries = self._retries(folder)
+        foreign: dict[str, int] = {}
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if RETRY_NAME.fullmatch(path.name) or path.name.startswith("."):
+                continue
+            shard = self._opened(path)
+            if shard is None:
+                continue
+            sha256 = shard.header.input_sha256
+            if sha256 != self.input.sha256 and sha256 not in retries:
+                foreign[shard.header.input_name] = foreign.get(shard.header.input_name, 0) + 1
+                continue
+            self._take_shard(shard, retries.get(sha256))
+        for name, count in foreign.items():
+            self.notes.append(f"{count} shards of another input ({name}) are left alone")
+        torn = len(list(folder.glob(".lines-*.partial"))) if folder.is_dir() else 0
+        if torn:
+            self.notes.append(f"{torn} unfinished shards of interrupted chunks are left for their next attempt")
+
+    def _retries(self, folder: Path) -> dict[str, Retry]:
+        found = {}
+        for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
+            try:
+                retry = Retry.read(path)
+            except (ValueError, KeyError, TypeError) as error:
+                self.notes.append(f"{path.name!r} is damaged ({error}); results of that retry are left alone")
+                continue
+            if retry.of == self.input.sha256:
+                found[retry.sha256] = retry
+        return found
+
+    def _opened(self, path: Path) -> Shard | None:
+        if not shards.NAME.fullmatch(path.name):
+            self.notes.append(f"{path.name!r} is no shard's name and is left alone")
+            return None
+        try:
+            shard = shards.open_shard(path)
+        except (ShardError, OSError) as error:
+            self.notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
+            return None
+        if not shard.sound:
+            self.notes.append(f"{path.name!r} is damaged; its readable lines are used")
+        return shard
+
+    def _take_shard(self, shard: Shard, retry: Retry | None) -> None:
+        place = len(self.used)
+        self.used.append(shard)
+        self._translations.append(retry)
+        try:
+            asked = shard.header.requested()
+        except ValueError:
+            asked = Lines(parse(shard.header.lines))
+        self.requested |= asked if retry is None else self.translated(asked, retry)
+        for offset, length, head in shard.records():
+            line = head["line"] if retry is None else _translated(head["line"], retry)
+            if not 0 < line <= self.input.lines:
+                continue
+            started = head.get("started") or shard.header.created
+            when = started + (head.get("seconds") or 0)
+            self.started, self.finished = min(self.started, started), max(self.finished, when)
+            rank = _RANKS[head["status"]]
+            if (rank, when) >= (self._rank[line], self._time[line]):
+                self._rank[line], self._time[line] = rank, when
+                self._shard[line], self._offset[line], self._length[line] = place, offset, length
+
+    @staticmethod
+    def translated(lines: Lines, retry: Retry) -> Lines:
+        """Return the lines of the first file that lines of a retry stand for."""
+        return Lines(range(line, line + 1) for line in (_translated(number, retry) for number in lines) if line)
+
+    def is_missing(self, line: int) -> bool:
+        """Tell whether no shard has a result for a line."""
+        return self._rank[line] == _NONE
+
+    def succeeded(self, line: int) -> bool:
+        """Tell whether a line has an answer."""
+        return self._rank[line] == _SUCCEEDED
+
+    def record(self, line: int) -> tuple[Record, Shard]:
+        """Return the result that counts for a line that is not missing, and the shard it comes from."""
+        place = self._shard[line]
+        data = os.pread(self._file(place), self._length[line], self._offset[line])
+        record = shards.decoded(data)
+        if self._translations[place] is not None and record.head.get("dialect") == "none":
+            value: dict[str, Any] = {**json.loads(record.output), "line": line}
+            record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
+        return record, self.used[place]
+
+    def _file(self, place: int) -> int:
+        if place not in self._files:
+            if len(self._files) >= OPEN_FILES:
+                os.close(self._files.pop(next(iter(self._files))))
+            self._files[place] = os.open(self.used[place].path, os.O_RDONLY)
+        return self._files[place]
+
+    def close(self) -> None:
+        """Close the shards."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+
+def _translated(number: int, retry: Retry) -> int:
+    """Return the line of the first file, or 0 for a number that the retry does not have."""
+    return retry.lines[number - 1] if 0 < number <= len(retry.lines) else 0

@@ -1,0 +1,59 @@
+"""PromptTemplateFile: a Jinja template that makes a row's prompt from the row's fields.
+
+The template is trusted as far as the person who submits the job, the fields not at all: it runs in Jinja's immutable
+sandbox, is strict about fields that a row lacks, and a field's text is never compiled. What it renders is the prompt;
+when that is a JSON list of messages, it is the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from rows import RowError
+
+
+class TemplateError(Exception):
+    """A template that does not compile; the message gives the line."""
+
+
+class PromptTemplate:
+    """A compiled template."""
+
+    def __init__(self, text: str) -> None:
+        environment = ImmutableSandboxedEnvironment(
+            undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False
+        )
+        environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
+        try:
+            self._template = environment.from_string(text)
+        except jinja2.TemplateSyntaxError as error:
+            raise TemplateError(f"line {error.lineno}: {error.message}") from None
+
+    def render(self, fields: dict[str, Any]) -> str | list[Any]:
+        """Return the prompt, or the list of messages, for a row's fields.
+
+        Raises RowError template_error for a field that the row lacks and for anything the sandbox refuses.
+        """
+        try:
+            text = self._template.render({"row": fields, **fields})
+        except jinja2.UndefinedError as error:
+            raise RowError("template_error", f"PromptTemplateFile: {error.message}; the row has no such field") from None
+        except Exception as error:  # the template is a program: whatever it raises is this row's error
+            raise RowError("template_error", f"PromptTemplateFile: {type(error).__name__}: {error}") from None
+        return _messages(text) or text
+
+
+def _messages(text: str) -> list[Any] | None:
+    """Return the messages when the text is a JSON list of objects that each have a role."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    is_conversation = isinstance(value, list) and value and all(isinstance(m, dict) and "role" in m for m in value)
+    return value if is_conversation else None

@@ -1,0 +1,214 @@
+"""Waiting for a server, and asking it what it can do.
+
+Ready means that the server answers for the model. A process that ends is noticed at once, the log's progress is shown
+while it loads, and a failure carries the log's tail and, where the cause is known, what to do about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import urllib.error
+import urllib.request
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import host
+import sampling
+import server
+from job import Served
+from server import ServerError, State
+
+PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed
+KEY_VARIABLES = (server.KEY_VARIABLE, "OPENAI_API_KEY")
+TAIL_LINES = 25
+TAIL_BYTES = 64_000
+POLL_SECONDS = 0.25
+SHOW_SECONDS = 10  # between two looks at the log
+ANSWER_SECONDS = 10  # for a small request
+PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
+_HINTS = (
+    (r"out of memory|No available memory for the cache blocks|larger than the (maximum|available) KV cache|"
+     r"KV cache is needed|less than desired GPU memory utilization",
+     "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU"),
+    (r"401 Client Error|403 Client Error|gated repo|GatedRepoError|is restricted|awaiting a review",
+     "Hugging Face wants a token with access to this model: set HfTokenSecretId (or HfToken)"),
+    (r"User-specified max_model_len .* is greater than|should be less than or equal to the max",
+     "MaxModelLen is longer than the model's own limit: lower MaxModelLen"),
+    (r"Repository Not Found|RepositoryNotFoundError|404 Client Error|is not a valid model identifier|"
+     r"not a local folder|Invalid repository ID|does not appear to have a file named config|"
+     r"LocalEntryNotFoundError|outgoing traffic has been disabled|Couldn't connect|Can't load the configuration",
+     "there is no such model here: check ModelName (a Hugging Face id, or a folder on the worker)"),
+    (r"No CUDA GPUs|Failed to infer device type|no NVIDIA driver|cuda is not available",
+     "this worker has no usable GPU: choose a fleet with NVIDIA GPUs, or install vLLM's CPU build"),
+    (r"unrecognized arguments|invalid choice|error: argument", "VllmArgs holds an argument that this vLLM does not know"),
+    (r"No module named '?vllm", "vLLM is not installed: CondaPackages must bring it"),
+    (r"No space left on device", "the disk is full: give the fleet a larger disk or a persistent volume"),
+    (r"trust_remote_code", "the model brings code of its own: if you trust it, add --trust-remote-code to VllmArgs"),
+)  # fmt: skip
+
+
+class PortTaken(ServerError):
+    """Another program took the port first; a new start will choose another."""
+
+
+def hint(text: str) -> str:
+    """Return what to do about a server's log, or ""."""
+    return next((advice for pattern, advice in _HINTS if re.search(pattern, text, re.IGNORECASE)), "")
+
+
+def wait(state: State, key: str) -> None:
+    """Return when the server answers for its model. Raises ServerError when it dies or does not become ready in time."""
+    limit = state.settings.start_timeout
+    begun = shown = time.monotonic()
+    seen = 0
+    while True:
+        if not state.alive():
+            raise _death(state)
+        if _answers(state, key):
+            return
+        now = time.monotonic()
+        if now - begun > limit:
+            raise ServerError(_report(state, f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)"))
+        if now - shown > SHOW_SECONDS:
+            shown, seen = now, _show_progress(state, seen, now - begun)
+        time.sleep(POLL_SECONDS)
+
+
+def _answers(state: State, key: str) -> bool:
+    try:
+        get(state, "/v1/models", key)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _death(state: State) -> ServerError:
+    tail = log_tail(state)
+    if re.search(r"address already in use", tail, re.IGNORECASE):
+        return PortTaken("another program took the port")
+    return ServerError(_report(state, "The vLLM server ended while it was starting"))
+
+
+def _report(state: State, what: str) -> str:
+    tail = log_tail(state)
+    advice = hint(tail)
+    return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), f"{what}" + (f": {advice}" if advice else "")])
+
+
+def log_tail(state: State) -> str:
+    """Return the last lines of the server's log."""
+    path = Path(state.log)
+    if not state.log or not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:])
+
+
+def _show_progress(state: State, seen: int, seconds: float) -> int:
+    """Relay the newest line of the log; return how much of the log has been looked at."""
+    size = Path(state.log).stat().st_size if state.log else 0
+    line = log_tail(state).rpartition("\n")[2].rpartition("\r")[2] if size > seen else "(nothing new in its log)"
+    host.status(f"Loading {state.settings.model}, {seconds:.0f} s: {line[:200]}")
+    host.say(f"loading for {seconds:.0f} s: {line}")
+    return size
+
+
+def get(state: State, path: str, key: str, timeout: float = ANSWER_SECONDS) -> Any:
+    """Return the JSON of a GET. Raises OSError (HTTPError included) or ValueError."""
+    request = urllib.request.Request(state.url + path, headers={"Authorization": f"Bearer {key}"})
+    with OPENER.open(request, timeout=timeout) as response:
+        return json.load(response)
+
+
+def post(state: State, path: str, key: str, body: dict[str, Any], timeout: float) -> Any:
+    """Return the JSON of a POST. Raises OSError (HTTPError included) or ValueError."""
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(state.url + path, json.dumps(body).encode(), headers)
+    with OPENER.open(request, timeout=timeout) as response:
+        return json.load(response)
+
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy must not see loopback or the key
+
+
+def served(state: State, key: str) -> Served:
+    """Ask a ready server for its models and routes, and whether the model has a chat template.
+
+    Raises ServerError when the server does not answer or does not serve the model.
+    """
+    try:
+        models = get(state, "/v1/models", key)["data"]
+    except urllib.error.HTTPError as error:
+        wants_key = ": it wants a key; set OPENAI_API_KEY on the worker" if error.code in (401, 403) else ""
+        raise ServerError(f"The server at {state.url} answered HTTP {error.code}{wants_key}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ServerError(f"No OpenAI-compatible server answers at {state.url}: {error}") from None
+    names = [model["id"] for model in models]
+    first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]
+    if state.external and state.settings.model not in names:
+        raise ServerError(f"The server at {state.url} serves {', '.join(names[:5])}; set ModelName to one of these")
+    routes = _routes(state, key)
+    tokens = next((model.get("max_model_len") for model in models if model["id"] == first), None)
+    chat = sampling.CHAT in routes or not routes
+    return Served(first, frozenset(names), routes, chat and _has_chat_template(state, key, first), tokens)
+
+
+def _routes(state: State, key: str) -> frozenset[str]:
+    try:
+        paths = get(state, "/openapi.json", key)["paths"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()  # a server that does not tell is asked as the rows say
+    return frozenset(path for path, methods in paths.items() if "post" in methods)
+
+
+def _has_chat_template(state: State, key: str, model: str) -> bool:
+    """Ask for one token of chat: a model without a template refuses, and a loaded one is proven to answer."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    try:
+        post(state, sampling.CHAT, key, body, PROBE_SECONDS)
+    except urllib.error.HTTPError as error:
+        if error.code >= 500:
+            raise ServerError(_report(state, f"The server failed on a first request with HTTP {error.code}")) from None
+        return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
+    except (OSError, ValueError) as error:
+        raise ServerError(_report(state, f"The server did not answer a first request: {error}")) from None
+    return True
+
+
+def wait_until_ready(state: State, folder: Path, key: str) -> tuple[State, Served]:
+    """Wait for a launched server, trying other ports when another program was quicker."""
+    for attempt in range(PORT_ATTEMPTS):
+        try:
+            wait(state, key)
+            break
+        except PortTaken:
+            if attempt == PORT_ATTEMPTS - 1:
+                raise
+            host.say("another program took the port; starting on a new one")
+            state = server.launch(state.settings, folder, key, state.loads[:-1])
+    facts = served(state, key)
+    state = server.renamed(state, facts.model)
+    server.save(state, folder)
+    return state, facts
+
+
+def session_key() -> str:
+    """Return the key of the session's server, from the environment."""
+    return next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), "")
+
+
+def save_served(facts: Served, folder: Path) -> None:
+    """Write what the server can do, for the session's tasks."""
+    value = {**asdict(facts), "models": sorted(facts.models), "routes": sorted(facts.routes)}
+    (folder / "served.json").write_text(json.dumps(value), encoding="utf-8")
+
+
+def load_served(folder: Path) -> Served:
+    """Return what `save_served` wrote."""
+    value = json.loads((folder / "served.json").read_text(encoding="utf-8"))
+    return Served(**{**value, "models": frozenset(value["models"]), "routes": frozenset(value["routes"])})

@@ -1,0 +1,41 @@
+"""What a chunk and the merge write down of a row: the record of a failure, and the usage of an answer."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from dialects.base import Dialect, Failure
+from job import Defaults
+from rows import Row
+from shards import Record
+
+
+def row_digest(raw: bytes) -> str:
+    """Return a short digest of an input line, by which a result can be traced to its row."""
+    return hashlib.sha256(raw).hexdigest()[:16]
+
+
+def failed_record(
+    line: int, raw: bytes, dialect: Dialect | None, row: Row | None, failure: Failure, defaults: Defaults
+) -> Record:
+    """Return the record of a row without an answer; a line that is no row has an output line of its own."""
+    head = {"line": line, "status": "failed", "row": row_digest(raw), "code": failure.code, "attempts": failure.attempts}
+    if dialect is None or row is None:
+        return Record({**head, "dialect": "none"}, f'{{"line": {line}, "error": {failure.as_json()}}}'.encode())
+    return Record({**head, "dialect": dialect.NAME}, dialect.failed(row, failure, defaults).encode())
+
+
+def usage(body: Any) -> dict[str, Any]:
+    """Return an answer's finish reason and tokens, where its endpoint tells them."""
+    if not isinstance(body, dict):
+        return {}
+    counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    known = {
+        "finish": first.get("finish_reason") or body.get("stop_reason"),
+        "in": counts.get("prompt_tokens", counts.get("input_tokens")),
+        "out": counts.get("completion_tokens", counts.get("output_tokens")),
+    }
+    return {name: value for name, value in known.items() if isinstance(value, str | int)}

@@ -1,0 +1,90 @@
+"""Keeping a server for a chunk: noticing that it died or is stuck, and bringing it back a bounded number of times."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import urllib.request
+from pathlib import Path
+
+import host
+import readiness
+import server
+from dispatch import ServerGone, Supervisor
+
+LOADS_LIMIT = 6  # model loads in one session, the first included; more would pay for a worker that cannot work
+SETTLE_SECONDS = 3.0  # a dying server closes its connections before its process ends
+PROBES = 3
+
+
+class Keeper(Supervisor):
+    """Watches the session's server for one chunk; `loads` are the model loads that the chunk's answers came from."""
+
+    def __init__(self, folder: Path, state: server.State, key: str) -> None:
+        self.folder, self.state, self._key = folder, state, key
+        self.loads = [state.load] if state.load else []
+
+    async def healthy(self) -> bool:
+        """Tell whether the server answers, giving a dying one the time to show it."""
+        for _ in range(PROBES):
+            if not self.state.alive() or not await asyncio.to_thread(self._answers):
+                return False
+            if self.state.external:
+                return True
+            await asyncio.sleep(SETTLE_SECONDS / PROBES)
+        return True
+
+    def _answers(self) -> bool:
+        try:
+            # a server that somebody else runs may have no /health; the list of models is common to all
+            path = "/v1/models" if self.state.external else "/health"
+            request = urllib.request.Request(self.state.url + path, headers={"Authorization": f"Bearer {self._key}"})
+            with readiness.OPENER.open(request, timeout=readiness.ANSWER_SECONDS) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+    async def recover(self) -> str | None:
+        """End what is left of the server and start it again."""
+        if self.state.external:
+            raise ServerGone(f"The server at {self.state.url} does not answer any more; start it and submit again")
+        if len(self.state.loads) >= LOADS_LIMIT:
+            tail = await asyncio.to_thread(self._tail)
+            raise ServerGone(f"{tail}\nThe server died {LOADS_LIMIT} times in this session; another worker may do better")
+        return await asyncio.to_thread(self._restart)
+
+    def _restart(self) -> str:
+        host.say(f"the server died; the end of its log follows\n{self._tail()}")
+        server.stop(self.state, patience=2)
+        state = server.launch(self.state.settings, self.folder, self._key, self.state.loads)
+        host.say(f"model load {state.load}: starting the server again ({len(state.loads)} of {LOADS_LIMIT} loads)")
+        try:
+            state, facts = readiness.wait_until_ready(state, self.folder, self._key)
+        except server.ServerError as error:
+            server.stop(state, patience=2)
+            raise ServerGone(str(error)) from None
+        readiness.save_served(facts, self.folder)
+        self.state = state
+        self.loads.append(state.load)
+        return state.url
+
+    def _tail(self) -> str:
+        tail = readiness.log_tail(self.state)
+        advice = readiness.hint(tail)
+        return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), *([advice] if advice else [])])
+
+    async def metrics(self) -> str:
+        """Return the server's /metrics page. Raises OSError."""
+        return await asyncio.to_thread(self._metrics)
+
+    def _metrics(self) -> str:
+        with readiness.OPENER.open(self.state.url + "/metrics", timeout=readiness.ANSWER_SECONDS) as response:
+            return str(response.read().decode("utf-8", "replace"))
+
+    async def end_stuck(self) -> None:
+        """End a server that makes no progress; the rows in flight then find it dead."""
+        if self.state.external:
+            return
+        host.say("the server made no progress although requests are in flight: it is stuck and is ended")
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(server.stop, self.state, patience=2)

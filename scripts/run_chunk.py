@@ -1,0 +1,288 @@
+"""Answer the lines of one chunk: the onRun of step Infer.
+
+Reads the chunk's lines only, keeps up to MaxConcurrency requests in flight, appends each finished row to a partial file
+at once, and leaves one shard. A row that fails is recorded and does not fail the chunk; the chunk fails when no server
+can be had, when more than MaxFailedPercent of its rows fail, or when its disk is full. On SIGTERM it sends nothing more
+and keeps what arrives within the notice period; the next attempt asks only for the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import datetime
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import arguments
+import dialects
+import host
+import job
+import ranges
+import readiness
+import recovery
+import rows
+import sampling
+import server
+import shards
+import source
+import transfer
+from client import Client, refusal
+from dialects.base import Answer, Failure
+from dispatch import Dispatcher, Limits, Pending, ServerGone
+from patience import Patience
+from records import failed_record, row_digest, usage
+from rows import Row, RowError
+
+WINDOW = 2048  # rows that are put in order together
+NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
+NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
+STATUS_SECONDS = 2.0
+EXPECTED = (ServerGone, server.ServerError, job.JobError, source.SourceError, transfer.TransferError, OSError)
+
+
+class TooManyFailures(Exception):
+    """More than MaxFailedPercent of the chunk's rows failed."""
+
+
+class Canceled(Exception):
+    """The host asked the chunk to end before it was done."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of this program's arguments."""
+    whole = argparse.ArgumentParser(description="Answer the lines of one chunk.")
+    arguments.add_input(whole)
+    arguments.add_request(whole)
+    whole.add_argument("--values", required=True, help="the chunk's range values, as the host writes them")
+    whole.add_argument("--output-dir", type=Path, required=True)
+    whole.add_argument("--max-concurrency", type=int, required=True)
+    whole.add_argument("--row-timeout-seconds", type=float, required=True)
+    whole.add_argument("--max-attempts", type=int, required=True)
+    whole.add_argument("--max-failed-percent", type=float, required=True)
+    return whole
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Answer the chunk; return 0, 1 with the reason told to the host, or 143 when it was canceled."""
+    given = parser().parse_args(argv)
+    try:
+        asyncio.run(Chunk(given).run())
+    except Canceled as error:
+        host.fail(str(error))
+        return 143
+    except TooManyFailures as error:
+        host.fail(str(error))
+        return 1
+    except EXPECTED as error:
+        advice = "; give the disk more room, what was answered is kept" if getattr(error, "errno", 0) == 28 else ""
+        host.fail(f"{error}{advice}")
+        return 1
+    return 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the chunk's status line says."""
+
+    rows: int
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    shown: float = 0.0
+
+    def add(self, head: dict[str, Any]) -> None:
+        """Count one record."""
+        self.done += 1
+        self.failed += head["status"] == "failed"
+        self.tokens += head.get("out") or 0
+
+    def show(self, *, at_once: bool = False) -> None:
+        """Tell the host how far the chunk is, at most every two seconds."""
+        now = time.monotonic()
+        if not at_once and now - self.shown < STATUS_SECONDS:
+            return
+        self.shown = now
+        rate = self.tokens / max(now - self.begun, 1e-3)
+        host.progress(100 * self.done / max(self.rows, 1))
+        host.status(f"{self.done}/{self.rows} rows, {self.failed} failed, {rate:.0f} tokens/s")
+
+
+class Chunk:
+    """One chunk on its way from lines to a shard."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self._given = given
+        self._defaults = arguments.defaults(given)
+        self._served = readiness.load_served(given.session_dir)
+        self._source = source.prepare(
+            given.input_file, arguments.secret(given.input_url_file), given.session_dir, host.say
+        )
+        self._lines = ranges.of_values(given.values, given.block_size)
+        self._folder = given.output_dir / "output" / "results"
+        state = server.load(given.session_dir)
+        if state is None:
+            raise server.ServerError("the session has no server: its environment was not entered")
+        self._keeper = recovery.Keeper(given.session_dir, state, readiness.session_key())
+        self._asked: dict[int, tuple[dialects.Dialect, Row, bytes]] = {}
+        self._tally = Tally(len(self._lines.up_to(self._source.lines)))
+
+    async def run(self) -> None:
+        """Ask every line that no interrupted attempt answered, and finish the shard."""
+        header = self._header()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        kept = shards.take_leftovers(self._folder, header)
+        with shards.Writer(self._folder, header) as self._writer:
+            for record in kept.values():
+                self._add(record)
+            if kept:
+                host.say(f"{len(kept)} lines were answered by an interrupted attempt and are kept")
+            dispatcher = self._dispatcher()
+            canceled = self._listen(dispatcher)
+            with contextlib.suppress(asyncio.CancelledError):  # by `give_up`: the notice ran out
+                await dispatcher.run(self._pending(kept.keys()))
+            self._tally.show(at_once=True)
+            if canceled.is_set():
+                raise Canceled(f"canceled with {self._tally.done} of {self._tally.rows} rows done; they are kept")
+            path = self._writer.finish(self._keeper.loads)
+        host.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
+        self._say_past_end()
+
+    def _header(self) -> shards.Header:
+        given, found = self._given, self._source
+        farm_job = os.environ.get("DEADLINE_JOB_ID", "")
+        return shards.Header(
+            input_sha256=found.sha256,
+            input_name=found.name,
+            input_lines=found.lines,
+            lines=str(self._lines),
+            prompts=given.prompts,
+            block_size=given.block_size,
+            model=self._served.model,
+            job=shards.job_key(farm_job, arguments.fingerprint(given), found.sha256),
+            worker=os.environ.get("DEADLINE_WORKER_ID") or socket.gethostname(),
+            created=time.time(),
+        )
+
+    def _dispatcher(self) -> Dispatcher:
+        given, keeper = self._given, self._keeper
+        limits = Limits(given.max_concurrency, given.max_attempts, given.row_timeout_seconds)
+        key = readiness.session_key()
+        return Dispatcher(
+            lambda url: Client(url, key, given.max_concurrency),
+            keeper.state.url,
+            limits,
+            keeper,
+            Patience(keeper.metrics, keeper.end_stuck),
+            self._settled,
+        )
+
+    def _pending(self, answered: Any) -> Iterator[Pending]:
+        """Yield what is to be asked, the longest answers first and equal beginnings together, a window at a time."""
+        asks = (pending for pending in map(self._prepared, self._source.read(self._lines)) if pending)
+        todo = (pending for pending in asks if pending.line not in answered)
+        while window := list(islice(todo, WINDOW)):
+            window.sort(key=lambda pending: (-_budget(pending), pending.encoded))
+            yield from window
+
+    def _prepared(self, numbered: tuple[int, bytes]) -> Pending | None:
+        """Return a line's request; a blank line and one that cannot be asked are recorded here."""
+        line, raw = numbered
+        if rows.is_blank(raw):
+            self._add(shards.Record({"line": line, "status": "blank"}, b""))
+            return None
+        dialect: dialects.Dialect | None = None
+        row: Row | None = None
+        try:
+            row = rows.parse(line, raw)
+            dialect = dialects.recognise(row.fields)
+            ask = dialect.ask(row, self._defaults, self._served)
+            pending = Pending(line, ask, ask.encoded())
+        except RowError as error:
+            self._add(failed_record(line, raw, dialect, row, refusal(error), self._defaults))
+            return None
+        self._asked[line] = (dialect, row, raw)
+        return pending
+
+    def _settled(self, pending: Pending, outcome: Answer | Failure) -> None:
+        """Record what became of a row."""
+        dialect, row, raw = self._asked.pop(pending.line)
+        timing = {"started": round(pending.sent, 3), "seconds": round(time.time() - pending.sent, 3)}
+        if isinstance(outcome, Answer):
+            try:
+                output = dialect.succeeded(row, pending.ask, outcome, self._defaults)
+                head = {"line": pending.line, "status": "succeeded", "row": row_digest(raw), "dialect": dialect.NAME}
+                head |= {"endpoint": pending.ask.route, "attempts": pending.attempts, **usage(outcome.body), **timing}
+                self._add(shards.Record(head, output.encode()))
+                return
+            except RowError as error:
+                outcome = Failure(error.code, error.message, outcome.status, pending.attempts)
+        record = failed_record(pending.line, raw, dialect, row, outcome, self._defaults)
+        self._add(shards.Record({**record.head, "endpoint": pending.ask.route, **timing}, record.output))
+
+    def _add(self, record: shards.Record) -> None:
+        self._writer.add(record)
+        self._tally.add(record.head)
+        self._tally.show()
+        limit = self._given.max_failed_percent
+        if limit < 100 and self._tally.failed * 100 > limit * self._tally.rows:
+            raise TooManyFailures(
+                f"{self._tally.failed} of the chunk's {self._tally.rows} rows failed, more than MaxFailedPercent "
+                f"({limit:g}) allows; the last: {host.printable(record.output.decode('utf-8', 'replace'), 600)}"
+            )
+
+    def _listen(self, dispatcher: Dispatcher) -> asyncio.Event:
+        """On SIGTERM stop sending, and end what is in flight when the notice runs out."""
+        canceled = asyncio.Event()
+        loop, main_task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def give_up() -> None:
+            if main_task is not None:
+                main_task.cancel()
+
+        def notice() -> None:
+            canceled.set()
+            dispatcher.stop()
+            left = _notice_seconds(Path.cwd())
+            host.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
+            loop.call_later(left, give_up)
+
+        loop.add_signal_handler(signal.SIGTERM, notice)
+        return canceled
+
+    def _say_past_end(self) -> None:
+        past = len(self._lines) - self._tally.rows
+        if past:
+            host.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
+
+
+def _budget(pending: Pending) -> int:
+    body = pending.ask.body
+    found = (body.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
+    return next((value for value in found if isinstance(value, int)), 0) if pending.ask.route in sampling.GENERATING else 0
+
+
+def _notice_seconds(folder: Path) -> float:
+    """Return how long the host lets a canceled action live, less a margin. Source: `cancel_info.json`, NotifyEnd."""
+    try:
+        text = json.loads((folder / "cancel_info.json").read_text(encoding="utf-8"))["NotifyEnd"]
+        end = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        left = (end - datetime.datetime.now(datetime.UTC)).total_seconds()
+    except (OSError, ValueError, KeyError):
+        left = NOTICE_SECONDS
+    return max(0.0, left - NOTICE_MARGIN)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

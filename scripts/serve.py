@@ -1,0 +1,158 @@
+"""Start the session's vLLM server, or end it: the onEnter and onExit of step Infer.
+
+`start` reads the job's parameters first, so that what is wrong with them costs no model load; it starts the server,
+makes the input ready while the model loads, and returns when the server answers for its model. With ServerUrl it starts
+nothing and checks the given server. `stop` ends the server's whole process group, also after a failed start.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import arguments
+import host
+import job
+import ranges
+import readiness
+import secrets_manager
+import server
+import shards
+import source
+import transfer
+from job import Served
+from server import ServerError, Settings, State
+
+EXPECTED = (
+    ServerError, job.JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
+    secrets_manager.SecretError, OSError,
+)  # fmt: skip
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of this program's arguments."""
+    whole = argparse.ArgumentParser(description="Start or stop the session's vLLM server.")
+    actions = whole.add_subparsers(dest="action", required=True)
+    start = actions.add_parser("start", help="start the server and wait until it answers")
+    arguments.add_input(start)
+    arguments.add_request(start)
+    start.add_argument("--max-model-len", type=int, required=True)
+    start.add_argument("--gpu-memory-utilization", type=float, required=True)
+    start.add_argument("--tensor-parallel-size", type=int, required=True)
+    start.add_argument("--vllm-args", default="")
+    start.add_argument("--server-start-timeout-seconds", type=float, required=True)
+    start.add_argument("--server-url", default="")
+    start.add_argument("--hf-token-secret-id", default="")
+    start.add_argument("--hf-token-file", default="")
+    stop = actions.add_parser("stop", help="end the server")
+    stop.add_argument("--session-dir", type=Path, required=True)
+    return whole
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one action; return 0, or 1 with the reason told to the host."""
+    given = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        return start(given) if given.action == "start" else stop(given.session_dir)
+    except EXPECTED as error:
+        host.fail(str(error))
+        return 1
+
+
+def _interrupted(*_: object) -> NoReturn:
+    raise ServerError("canceled while the server was starting")
+
+
+def start(given: argparse.Namespace) -> int:
+    """Bring up the server, or check the given one, and write what the session's tasks need to know."""
+    begun = time.monotonic()
+    given.session_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    arguments.defaults(given)
+    wanted = ranges.of_values(given.prompts, given.block_size)
+    settings = Settings(
+        given.model_name,
+        given.max_model_len,
+        given.gpu_memory_utilization,
+        given.tensor_parallel_size,
+        given.vllm_args,
+        given.server_start_timeout_seconds,
+    )
+    input_url = arguments.secret(given.input_url_file)
+    if given.server_url:
+        _prepare_input(given, input_url, wanted)
+        state, facts = _check_given(given.server_url, settings, given.session_dir)
+    else:
+        key = _set_secrets(given)
+        state, facts = _bring_up(settings, given.session_dir, key, lambda: _prepare_input(given, input_url, wanted))
+    readiness.save_served(facts, given.session_dir)
+    what = "chat" if facts.chat else "no chat template: prompts are completed as text"
+    host.say(f"{state.model} answers at {state.url} after {time.monotonic() - begun:.1f} s ({what})")
+    host.status(f"{state.model} is ready")
+    return 0
+
+
+def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lines) -> None:
+    """Make the input ready, and refuse a range that none of its lines is in."""
+    found = source.prepare(given.input_file, input_url, given.session_dir, host.say)
+    host.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
+    if not wanted.up_to(found.lines):
+        raise source.SourceError(
+            f"Prompts {given.prompts!r} is past the end of {found.name}, which has {found.lines:,} lines; "
+            f"for all of them set Prompts to 1-{-(-found.lines // given.block_size)}"
+        )
+
+
+def _set_secrets(given: argparse.Namespace) -> str:
+    """Put the key and the token into the session's environment, hidden from its log; return the key."""
+    key = shards.new_token() + shards.new_token() + shards.new_token()
+    host.set_secret(server.KEY_VARIABLE, key)
+    token = secrets_manager.hugging_face_token(given.hf_token_secret_id, arguments.secret(given.hf_token_file))
+    if token:
+        host.set_secret("HF_TOKEN", token)
+        os.environ["HF_TOKEN"] = token
+    return key
+
+
+def _bring_up(
+    settings: Settings, folder: Path, key: str, meanwhile: Callable[[], None]
+) -> tuple[State, Served]:
+    """Start the server and wait for it; on any way out but success its whole group is ended."""
+    state = server.launch(settings, folder, key)
+    host.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
+    try:
+        meanwhile()
+        return readiness.wait_until_ready(state, folder, key)
+    except BaseException:
+        server.stop(server.load(folder) or state, patience=5)
+        raise
+
+
+def _check_given(url: str, settings: Settings, folder: Path) -> tuple[State, Served]:
+    state = server.given(url, settings)
+    facts = readiness.served(state, readiness.session_key())
+    state = server.renamed(state, facts.model)
+    server.save(state, folder)
+    return state, facts
+
+
+def stop(folder: Path) -> int:
+    """End the session's server, if it has one."""
+    state = server.load(folder)
+    if state is None:
+        host.say("no server was started")
+        return 0
+    killed = server.stop(state)
+    if not state.external:
+        host.say("the server had to be killed" if killed else "the server has ended")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

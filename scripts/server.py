@@ -1,0 +1,255 @@
+"""The session's vLLM server: its command, its processes, and the small file that tells the session's tasks of it.
+
+Started by `serve.py` when the session begins, started again by `run_chunk.py` when it died, ended when the session ends.
+It listens on loopback, on a port of its own, behind a random key that only the environment carries. It runs in a process
+group of its own, which is ended whole: vLLM's engine processes are children that would go on holding the accelerator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import shards
+
+KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
+STOP_SECONDS = 20.0  # for vLLM to end by itself, before the group is killed
+POLL_SECONDS = 0.2
+LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
+RESERVED_FLAGS = ("--api-key", "--host", "--port", "--uds", "--ssl-keyfile", "--ssl-certfile", "--root-path", "--config")
+CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
+
+
+class ServerError(Exception):
+    """No server can be had; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the server is started with, as the template's parameters give it."""
+
+    model: str
+    max_model_len: int
+    gpu_memory_utilization: float
+    tensor_parallel_size: int
+    vllm_args: str
+    start_timeout: float  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The running server, as `server.json` in the session's folder tells it. `pid` 0: somebody else's server."""
+
+    url: str
+    model: str
+    pid: int
+    born: str  # the process's start time in clock ticks, which with the pid names it for good
+    load: str
+    loads: tuple[str, ...]
+    log: str
+    settings: Settings
+
+    @property
+    def external(self) -> bool:
+        """Tell whether the server was given by ServerUrl."""
+        return self.pid == 0
+
+    def alive(self) -> bool:
+        """Tell whether the server's first process still runs."""
+        return self.external or (_born(self.pid) == self.born and not _is_zombie(self.pid))
+
+
+def command(settings: Settings, port: int, gpus: list[int]) -> list[str]:
+    """Return the server's argument list. What VllmArgs says comes last, so that it wins.
+
+    `gpus` holds the memory of each GPU in MiB. Raises ServerError for a flag that would open the server to others.
+    """
+    extra = _extra(settings.vllm_args)
+    parallel = settings.tensor_parallel_size or len(gpus)
+    tokens, sequences = batch_limits(gpus)
+    argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    argv += ["--model", settings.model, "--host", "127.0.0.1", "--port", str(port)]
+    argv += ["--max-model-len", str(settings.max_model_len)]
+    argv += ["--max-num-batched-tokens", str(max(tokens, settings.max_model_len)), "--max-num-seqs", str(sequences)]
+    argv += ["--disable-uvicorn-access-log"]  # a line a request costs time and tells nothing
+    if gpus:
+        argv += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
+    if parallel > 1:
+        argv += ["--tensor-parallel-size", str(parallel)]
+    return argv + extra
+
+
+def batch_limits(gpus: list[int]) -> tuple[int, int]:
+    """Return (tokens, sequences) of a batch: throughput counts here, so vLLM's offline limits, not its server's.
+
+    Source: vllm/engine/arg_utils.py, EngineArgs.get_batch_defaults, UsageContext.LLM_CLASS (0.19 to 0.32).
+    """
+    if not gpus:
+        return 4096, 256
+    return (16384, 1024) if min(gpus) >= LARGE_GPU_MIB else (8192, 256)
+
+
+def _extra(text: str) -> list[str]:
+    try:
+        extra = shlex.split(text)
+    except ValueError as error:
+        raise ServerError(f"VllmArgs {text!r} cannot be split into arguments: {error}") from None
+    for argument in extra:
+        flag = argument.split("=")[0].replace("_", "-")
+        if flag in RESERVED_FLAGS:
+            raise ServerError(f"VllmArgs must not hold {flag}: the server stays on loopback behind a key of its own")
+    return extra
+
+
+def gpu_memory() -> list[int]:
+    """Return the memory of each NVIDIA GPU that this session may use, in MiB; empty without a GPU."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    query = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    listing = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60).stdout
+    sizes = [int(line) for line in listing.split() if line.isdigit()]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return sizes if visible is None else sizes[: len([name for name in visible.split(",") if name.strip()])]
+
+
+def environment(key: str, start_timeout: float) -> dict[str, str]:
+    """Return the server's environment: the session's, with the key, the caches and what a batch needs."""
+    mount = os.environ.get("DEADLINE_PERSISTENT_MOUNT")
+    root = Path(mount or CACHE_FALLBACK) / f"vllm-batch-{os.getuid()}"
+    defaults = {
+        "HF_HOME": str(root / "huggingface"),
+        "VLLM_CACHE_ROOT": str(root / "vllm"),  # compiled graphs
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "3600",  # seconds; at 5 an idle connection closes under the client's request
+        "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(int(start_timeout)),
+    }
+    return {**defaults, **os.environ, KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1"}
+
+
+def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = ()) -> State:
+    """Start the server and note it in the session's folder; it is not ready yet. Raises ServerError."""
+    port = free_port()
+    argv = command(settings, port, gpu_memory())
+    log = folder / f"server-{len(loads) + 1}.log"
+    with log.open("wb") as output:
+        os.chmod(log, 0o600)
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment(key, settings.start_timeout),
+            cwd=folder,
+            start_new_session=True,  # its own group: it outlives this action and is ended whole
+        )
+    load = shards.new_token()
+    born = _born(process.pid)
+    url = f"http://127.0.0.1:{port}"
+    state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), settings)
+    save(state, folder)
+    return state
+
+
+def free_port() -> int:
+    """Return a TCP port that is free on loopback now; another program may still take it first."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def given(url: str, settings: Settings) -> State:
+    """Return the state of a server that runs already; its address may end in /v1."""
+    root = url.rstrip("/").removesuffix("/v1")
+    if not root.lower().startswith(("http://", "https://")):
+        raise ServerError(f"ServerUrl {url!r} must begin with http:// or https://")
+    return State(root, settings.model, 0, "", "", (), "", settings)
+
+
+def save(state: State, folder: Path) -> None:
+    """Write the session's note of its server, whole and for its owner only."""
+    temporary = folder / f"server.json.{os.getpid()}"
+    temporary.touch(mode=0o600)
+    temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
+    os.replace(temporary, folder / "server.json")
+
+
+def load(folder: Path) -> State | None:
+    """Return the session's server, or None when none was started."""
+    try:
+        value = json.loads((folder / "server.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return State(**{**value, "loads": tuple(value["loads"]), "settings": Settings(**value["settings"])})
+
+
+def renamed(state: State, model: str) -> State:
+    """Return the state with the name that the server itself gives its model."""
+    return replace(state, model=model)
+
+
+def stop(state: State, *, patience: float = STOP_SECONDS) -> bool:
+    """End the server's whole group; return whether it had to be killed."""
+    if state.external or not _group(state):
+        return False
+    _signal(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + patience
+    while _group(state) and time.monotonic() < deadline:
+        _reap(state.pid)
+        time.sleep(POLL_SECONDS)
+    killed = bool(_group(state))
+    while _group(state):
+        _signal(state.pid, signal.SIGKILL)
+        _reap(state.pid)
+        time.sleep(POLL_SECONDS)
+    return killed
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _group(state: State) -> list[int]:
+    """Return the live processes of the server's session; none when the number belongs to somebody else by now."""
+    born = _born(state.pid)
+    if born and born != state.born:
+        return []
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (stat := _stat(int(entry.name))) and stat[0] != "Z" and int(stat[3]) == state.pid:
+            found.append(int(entry.name))
+    return found
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat after the name (state first), or an empty list."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _born(pid: int) -> str:
+    stat = _stat(pid) if pid else []
+    return stat[19] if stat else ""
+
+
+def _is_zombie(pid: int) -> bool:
+    return _stat(pid)[:1] == ["Z"]

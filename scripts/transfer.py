@@ -1,0 +1,126 @@
+"""Bytes over http and https: a resumable download and a retried upload.
+
+Presigned URLs carry their secret in the query, so no message here holds more of a URL than `shown` lets through.
+Nothing here knows what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ATTEMPTS = 5
+FIRST_PAUSE = 0.5  # seconds, doubled after every attempt
+TIMEOUT = 60  # seconds without a byte
+BLOCK = 1 << 20  # bytes read at a time
+_PASSING_STATUS = {408, 409, 425, 429, 500, 502, 503, 504}  # worth another attempt
+
+Report = Callable[[str], None]
+
+
+class TransferError(Exception):
+    """A download or upload that did not succeed; the message says what to do and holds no secret."""
+
+
+def shown(url: str) -> str:
+    """Return a URL without its query, user and fragment, fit for a log."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "(an unreadable URL)"
+    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}" + ("?..." if parts.query else "")
+
+
+def download(url: str, path: Path, report: Report) -> None:
+    """Write what `url` answers to `path`, resuming after a lost connection; the file appears whole or not at all.
+
+    Raises TransferError when the server refuses, or after five attempts.
+    """
+    _check_scheme(url, "InputUrl")
+    partial = path.with_name(path.name + ".partial")
+    partial.unlink(missing_ok=True)
+    validator: dict[str, str] = {}
+    _retried(lambda: _download_rest(url, partial, validator, report), f"InputUrl {shown(url)}", report)
+    os.replace(partial, path)
+
+
+def upload(path: Path, url: str, report: Report) -> None:
+    """PUT a file to `url`. Raises TransferError when the server refuses, or after five attempts."""
+    _check_scheme(url, "OutputUrl")
+    _retried(lambda: _put(path, url), f"OutputUrl {shown(url)}", report)
+
+
+def _check_scheme(url: str, name: str) -> None:
+    if not url.lower().startswith(("http://", "https://")):
+        raise TransferError(f"{name} must begin with http:// or https://; for s3:// make a presigned URL")
+
+
+def _retried(action: Callable[[], None], what: str, report: Report) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return action()
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code not in _PASSING_STATUS or attempt == ATTEMPTS:
+                hint = "; a presigned URL may have expired" if error.code in (400, 403) else ""
+                raise TransferError(f"{what}: HTTP {error.code}{hint}") from None
+            reason = f"HTTP {error.code}"
+        except (OSError, http.client.HTTPException) as error:
+            reason = _reason(error)
+            if attempt == ATTEMPTS:
+                raise TransferError(f"{what}: {reason}, {ATTEMPTS} attempts") from None
+        report(f"{what}: {reason}; attempt {attempt + 1} of {ATTEMPTS} follows")
+        time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
+
+
+def _reason(error: Exception) -> str:
+    cause = getattr(error, "reason", None) or error
+    return f"{type(cause).__name__}: {cause}" if not isinstance(cause, str) else cause
+
+
+def _download_rest(url: str, partial: Path, validator: dict[str, str], report: Report) -> None:
+    """Append what is still missing; a server that cannot resume, or whose object changed, starts the file again."""
+    have = partial.stat().st_size if partial.exists() else 0
+    headers = {"Accept-Encoding": "identity"}
+    if have and validator:
+        headers |= {"Range": f"bytes={have}-", "If-Range": validator["etag"]}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
+        resumed = response.status == 206
+        have = have if resumed else 0
+        if etag := response.headers.get("ETag"):
+            validator["etag"] = etag
+        length = response.headers.get("Content-Length")
+        total = have + int(length) if length is not None else None
+        report(f"fetching {shown(url)}, {_size(total)}" + (f", from byte {have}" if have else ""))
+        with partial.open("ab" if resumed else "wb") as file:
+            copied = have + _copy(response, file)
+    if total is not None and copied != total:
+        raise http.client.IncompleteRead(b"", total - copied)
+
+
+def _copy(response: Any, file: Any) -> int:
+    copied = 0
+    while block := response.read(BLOCK):
+        file.write(block)
+        copied += len(block)
+    return copied
+
+
+def _size(count: int | None) -> str:
+    return "length not told" if count is None else f"{count:,} bytes"
+
+
+def _put(path: Path, url: str) -> None:
+    with path.open("rb") as file:
+        headers = {"Content-Length": str(path.stat().st_size), "Content-Type": ""}
+        request = urllib.request.Request(url, data=file, headers=headers, method="PUT")
+        with urllib.request.urlopen(request, timeout=TIMEOUT):
+            pass
