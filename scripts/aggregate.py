@@ -190,7 +190,9 @@ def _write_rows(results: Results, output: Path) -> summary.Tally:
     digest = hashlib.sha256()
     retried = array.array("Q")
     with contextlib.ExitStack() as stack:
-        files = {name: stack.enter_context(_whole_file(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")}
+        files = {
+            name: stack.enter_context(_whole_file(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
+        }
         for line, record, shard, raw in results:
             tally.add(line, record.head, is_missing=shard is None)
             if record.head["status"] == "blank":
@@ -216,7 +218,7 @@ def _whole_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with temporary.open("wb", buffering=1 << 20) as file:
             yield file
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -39,6 +39,8 @@ def _data(url: str) -> bytes:
     if not comma:
         raise RowError("invalid_value", '"file_url" is a data URL without data')
     try:
-        return base64.b64decode(data, validate=True) if head.endswith(";base64") else urllib.parse.unquote_to_bytes(data)
+        return (
+            base64.b64decode(data, validate=True) if head.endswith(";base64") else urllib.parse.unquote_to_bytes(data)
+        )
     except binascii.Error as error:
         raise RowError("invalid_value", f'"file_url" is not base64: {error}') from None

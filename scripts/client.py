@@ -10,7 +10,7 @@ import inspect
 import json
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import openai
 
@@ -49,10 +49,14 @@ class Client:
         limits = http.Limits(max_connections=concurrency + 8, max_keepalive_connections=concurrency + 8)
         timeout = http.Timeout(None, connect=CONNECT_SECONDS)
         self._openai = openai.AsyncOpenAI(
-            base_url=self.url, api_key=key or "none", max_retries=0, timeout=timeout, http_client=_transport(limits, timeout)
+            base_url=self.url,
+            api_key=key or "none",
+            max_retries=0,
+            timeout=timeout,
+            http_client=_transport(limits, timeout),
         )
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -108,7 +112,7 @@ def parsed(content: bytes) -> tuple[str, Any]:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(value, dict | list):
-        raise ValueError("not an object")
+        raise ValueError("not an object")  # noqa: TRY004 - the caller asks whether the bytes are an answer
     one_line = text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
     return one_line, value
 

@@ -34,7 +34,7 @@ class ServerGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`concurrency` requests in flight, `attempts` a row, `row_timeout` seconds an attempt outside the server's queue."""
+    """Requests in flight, attempts a row, and seconds an attempt may take outside the server's queue."""
 
     concurrency: int
     attempts: int
@@ -221,7 +221,9 @@ class Dispatcher:
         """Put a row that was in flight at a crash behind all others, or set it aside when it is the cause."""
         pending.crashes += 1
         if pending.crashes > 2:
-            message = f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
+            message = (
+                f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
+            )
             self._done(pending, replace(failure, code="server_crash", message=message, attempts=pending.crashes))
             return
         self._suspects.append(pending)
@@ -231,7 +233,7 @@ class Dispatcher:
         """Cut attempts that are overdue, and end a server that stopped making progress."""
         while True:
             await asyncio.sleep(self._patience.interval)
-            await self._patience.look(bool(self._in_flight))
+            await self._patience.look(busy=bool(self._in_flight))
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
@@ -243,5 +245,5 @@ def _pause(pending: Pending, unanswered: Unanswered) -> float:
     """Return the seconds before another attempt: what the server asks for, or an exponential pause with jitter."""
     if unanswered.after is not None:
         return min(unanswered.after, LONGEST_RETRY_AFTER)
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (pending.attempts - 1))
+    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (pending.attempts - 1))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret

@@ -46,11 +46,17 @@ class Retry:
     @staticmethod
     def write(folder: Path, sha256: str, source: Input, lines: str) -> None:
         """Note beside the shards what a new retry.jsonl holds."""
-        value = {"sha256": sha256, "of": source.sha256, "of_name": source.name, "of_lines": source.lines, "lines": lines}
+        value = {
+            "sha256": sha256,
+            "of": source.sha256,
+            "of_name": source.name,
+            "of_lines": source.lines,
+            "lines": lines,
+        }
         path = folder / f"retry-{sha256[:12]}.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(value), encoding="utf-8")
-        os.replace(temporary, path)
+        temporary.replace(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ from client import Unanswered
 from dialects.base import Failure
 
 T = TypeVar("T")
-_COUNTERS = re.compile(r"^vllm:(?:generation_tokens|prompt_tokens|request_success)_total(?:\{.*\})? (\S+)$", re.MULTILINE)
+_COUNTERS = re.compile(
+    r"^vllm:(?:generation_tokens|prompt_tokens|request_success)_total(?:\{.*\})? (\S+)$", re.MULTILINE
+)
 _WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{.*\})? (\S+)$", re.MULTILINE)
 
 
@@ -68,7 +70,9 @@ class Patience:
             while not task.done():
                 left = limit - (time.monotonic() - begun) + (self._excused - excused)
                 if left <= 0:
-                    message = f"no answer within {limit:g} s (RowTimeoutSeconds), time in the server's queue not counted"
+                    message = (
+                        f"no answer within {limit:g} s (RowTimeoutSeconds), time in the server's queue not counted"
+                    )
                     raise Unanswered(Failure("request_timeout", message), passing=True)
                 await asyncio.wait([task], timeout=left)
             return task.result()
@@ -76,7 +80,7 @@ class Patience:
             task.cancel()
             self._answers += 1
 
-    async def look(self, busy: bool) -> None:
+    async def look(self, *, busy: bool) -> None:
         """Look at the server once; call regularly."""
         reading = await self._reading()
         now = time.monotonic()
@@ -92,7 +96,7 @@ class Patience:
     async def _reading(self) -> Reading:
         try:
             reading = read_metrics(await self._look_at())
-        except Exception:  # any failure to look is no news; the requests themselves will tell
+        except Exception:  # noqa: BLE001 - any failure to look is no news; the requests themselves will tell
             reading = None
         if reading is not None:
             return reading

@@ -41,8 +41,10 @@ class PromptTemplate:
         try:
             text = self._template.render({"row": fields, **fields})
         except jinja2.UndefinedError as error:
-            raise RowError("template_error", f"PromptTemplateFile: {error.message}; the row has no such field") from None
-        except Exception as error:  # the template is a program: whatever it raises is this row's error
+            raise RowError(
+                "template_error", f"PromptTemplateFile: {error.message}; the row has no such field"
+            ) from None
+        except Exception as error:  # noqa: BLE001 - the template is a program: whatever it raises is this row's error
             raise RowError("template_error", f"PromptTemplateFile: {type(error).__name__}: {error}") from None
         return _messages(text) or text
 

@@ -8,6 +8,7 @@ Source: Open Job Description wiki, "2023-09 Template Schemas", section 3.4.1.1 I
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -26,7 +27,7 @@ def parse(expression: str) -> list[range]:
     Raises RangeError for an empty, malformed, descending or overlapping expression.
     """
     ranges = sorted((_element(text, expression) for text in expression.split(",")), key=lambda r: r.start)
-    for before, after in zip(ranges, ranges[1:], strict=False):
+    for before, after in itertools.pairwise(ranges):
         if before[-1] >= after.start:
             raise RangeError(f"{expression!r}: {_text(before)} overlaps {_text(after)}")
     return ranges
@@ -85,9 +86,7 @@ def of_values(expression: str, block_size: int) -> Lines:
         raise RangeError(f"{expression!r} begins at {values[0].start}, but lines are counted from 1")
     if block_size == 1:
         return Lines(values)
-    return Lines(
-        range((value - 1) * block_size + 1, value * block_size + 1) for numbers in values for value in numbers
-    )
+    return Lines(range((value - 1) * block_size + 1, value * block_size + 1) for numbers in values for value in numbers)
 
 
 class Lines:

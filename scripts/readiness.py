@@ -61,7 +61,7 @@ def hint(text: str) -> str:
 
 
 def wait(state: State, key: str) -> None:
-    """Return when the server answers for its model. Raises ServerError when it dies or does not become ready in time."""
+    """Return when the server answers for its model. Raises ServerError when it dies or is not ready in time."""
     limit = state.settings.start_timeout
     begun = shown = time.monotonic()
     seen = 0
@@ -72,7 +72,9 @@ def wait(state: State, key: str) -> None:
             return
         now = time.monotonic()
         if now - begun > limit:
-            raise ServerError(_report(state, f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)"))
+            raise ServerError(
+                _report(state, f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)")
+            )
         if now - shown > SHOW_SECONDS:
             shown, seen = now, _show_progress(state, seen, now - begun)
         time.sleep(POLL_SECONDS)

@@ -20,7 +20,13 @@ def failed_record(
     line: int, raw: bytes, dialect: Dialect | None, row: Row | None, failure: Failure, defaults: Defaults
 ) -> Record:
     """Return the record of a row without an answer; a line that is no row has an output line of its own."""
-    head = {"line": line, "status": "failed", "row": row_digest(raw), "code": failure.code, "attempts": failure.attempts}
+    head = {
+        "line": line,
+        "status": "failed",
+        "row": row_digest(raw),
+        "code": failure.code,
+        "attempts": failure.attempts,
+    }
     if dialect is None or row is None:
         return Record({**head, "dialect": "none"}, f'{{"line": {line}, "error": {failure.as_json()}}}'.encode())
     return Record({**head, "dialect": dialect.NAME}, dialect.failed(row, failure, defaults).encode())
@@ -30,7 +36,8 @@ def usage(body: Any) -> dict[str, Any]:
     """Return an answer's finish reason and tokens, where its endpoint tells them."""
     if not isinstance(body, dict):
         return {}
-    counts = body.get("usage") if isinstance(body.get("usage"), dict) else {}
+    told = body.get("usage")
+    counts = told if isinstance(told, dict) else {}
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     known = {

@@ -50,7 +50,9 @@ class Keeper(Supervisor):
             raise ServerGone(f"The server at {self.state.url} does not answer any more; start it and submit again")
         if len(self.state.loads) >= LOADS_LIMIT:
             tail = await asyncio.to_thread(self._tail)
-            raise ServerGone(f"{tail}\nThe server died {LOADS_LIMIT} times in this session; another worker may do better")
+            raise ServerGone(
+                f"{tail}\nThe server died {LOADS_LIMIT} times in this session; another worker may do better"
+            )
         return await asyncio.to_thread(self._restart)
 
     def _restart(self) -> str:

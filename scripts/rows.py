@@ -127,7 +127,7 @@ def _object(line: int, text: str) -> Row:
         _nothing_after(text, end)
         raise RowError("not_an_object", f'a row is a JSON object like {{"prompt": "..."}}, this is {_kind(text)}')
     fields: dict[str, Any] = {}
-    members = []
+    members: list[Member] = []
     at = _skip(text, 1)
     while text[at : at + 1] != "}":
         if members:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import datetime
+import datetime as dt
 import json
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,7 @@ import shards
 import source
 import transfer
 from client import Client, refusal
-from dialects.base import Answer, Failure
+from dialects.base import Answer, Dialect, Failure
 from dispatch import Dispatcher, Limits, Pending, ServerGone
 from patience import Patience
 from records import failed_record, row_digest, usage
@@ -135,7 +135,7 @@ class Chunk:
         if state is None:
             raise server.ServerError("the session has no server: its environment was not entered")
         self._keeper = recovery.Keeper(given.session_dir, state, readiness.session_key())
-        self._asked: dict[int, tuple[dialects.Dialect, Row, bytes]] = {}
+        self._asked: dict[int, tuple[Dialect, Row, bytes]] = {}
         self._tally = Tally(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
@@ -202,7 +202,7 @@ class Chunk:
         if rows.is_blank(raw):
             self._add(shards.Record({"line": line, "status": "blank"}, b""))
             return None
-        dialect: dialects.Dialect | None = None
+        dialect: Dialect | None = None
         row: Row | None = None
         try:
             row = rows.parse(line, raw)
@@ -270,15 +270,17 @@ class Chunk:
 def _budget(pending: Pending) -> int:
     body = pending.ask.body
     found = (body.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
-    return next((value for value in found if isinstance(value, int)), 0) if pending.ask.route in sampling.GENERATING else 0
+    return (
+        next((value for value in found if isinstance(value, int)), 0) if pending.ask.route in sampling.GENERATING else 0
+    )
 
 
 def _notice_seconds(folder: Path) -> float:
     """Return how long the host lets a canceled action live, less a margin. Source: `cancel_info.json`, NotifyEnd."""
     try:
         text = json.loads((folder / "cancel_info.json").read_text(encoding="utf-8"))["NotifyEnd"]
-        end = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-        left = (end - datetime.datetime.now(datetime.UTC)).total_seconds()
+        end = dt.datetime.fromisoformat(text)
+        left = (end - dt.datetime.now(dt.UTC)).total_seconds()
     except (OSError, ValueError, KeyError):
         left = NOTICE_SECONDS
     return max(0.0, left - NOTICE_MARGIN)

@@ -125,7 +125,12 @@ _GUIDED = {
     "guided_json_object": "json_object",
     "guided_whitespace_pattern": "whitespace_pattern",
 }
-_BUDGET = {CHAT: "max_completion_tokens", COMPLETIONS: "max_tokens", RESPONSES: "max_output_tokens", MESSAGES: "max_tokens"}
+_BUDGET = {
+    CHAT: "max_completion_tokens",
+    COMPLETIONS: "max_tokens",
+    RESPONSES: "max_output_tokens",
+    MESSAGES: "max_tokens",
+}
 _BUDGET_NAMES = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 
 

@@ -38,7 +38,7 @@ def _secret_string(secret_id: str) -> str:
         return _by_command(secret_id)
     try:
         return str(boto3.client("secretsmanager").get_secret_value(SecretId=secret_id)["SecretString"])
-    except Exception as error:  # botocore raises classes that it makes at run time
+    except Exception as error:  # noqa: BLE001 - botocore raises classes that it makes at run time
         raise _unreadable(secret_id, str(error)) from None
 
 

@@ -120,9 +120,7 @@ def _set_secrets(given: argparse.Namespace) -> str:
     return key
 
 
-def _bring_up(
-    settings: Settings, folder: Path, key: str, meanwhile: Callable[[], None]
-) -> tuple[State, Served]:
+def _bring_up(settings: Settings, folder: Path, key: str, meanwhile: Callable[[], None]) -> tuple[State, Served]:
     """Start the server and wait for it; on any way out but success its whole group is ended."""
     state = server.launch(settings, folder, key)
     host.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")

@@ -1,8 +1,8 @@
 """The session's vLLM server: its command, its processes, and the small file that tells the session's tasks of it.
 
-Started by `serve.py` when the session begins, started again by `run_chunk.py` when it died, ended when the session ends.
-It listens on loopback, on a port of its own, behind a random key that only the environment carries. It runs in a process
-group of its own, which is ended whole: vLLM's engine processes are children that would go on holding the accelerator.
+Started by `serve.py` when the session begins, started again by `run_chunk.py` when it died, ended with the session.
+It listens on loopback, on a port of its own, behind a random key that only the environment carries. It runs in a
+process group of its own, ended whole: vLLM's engine processes are children that would go on holding the accelerator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the comm
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before the group is killed
 POLL_SECONDS = 0.2
 LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
-RESERVED_FLAGS = ("--api-key", "--host", "--port", "--uds", "--ssl-keyfile", "--ssl-certfile", "--root-path", "--config")
+RESERVED_FLAGS = (
+    "--api-key",
+    "--host",
+    "--port",
+    "--uds",
+    "--ssl-keyfile",
+    "--ssl-certfile",
+    "--root-path",
+    "--config",
+    "--grpc",
+)
 CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 
 
@@ -106,7 +116,8 @@ def _extra(text: str) -> list[str]:
         raise ServerError(f"VllmArgs {text!r} cannot be split into arguments: {error}") from None
     for argument in extra:
         flag = argument.split("=")[0].replace("_", "-")
-        if flag in RESERVED_FLAGS:
+        # vLLM's parser takes a flag's beginning for the flag
+        if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
             raise ServerError(f"VllmArgs must not hold {flag}: the server stays on loopback behind a key of its own")
     return extra
 
@@ -144,7 +155,7 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
     argv = command(settings, port, gpu_memory())
     log = folder / f"server-{len(loads) + 1}.log"
     with log.open("wb") as output:
-        os.chmod(log, 0o600)
+        log.chmod(0o600)
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -182,7 +193,7 @@ def save(state: State, folder: Path) -> None:
     temporary = folder / f"server.json.{os.getpid()}"
     temporary.touch(mode=0o600)
     temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    os.replace(temporary, folder / "server.json")
+    temporary.replace(folder / "server.json")
 
 
 def load(folder: Path) -> State | None:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import ranges
 from ranges import Lines
@@ -109,10 +109,10 @@ class Writer:
     _file: BinaryIO = field(init=False)
     _path: Path = field(init=False)
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / f".{_stem(self.header)}.{self.header.job}.partial"
-        self._file = open(self._path, "xb", buffering=0)  # noqa: SIM115 - closed by __exit__
+        self._file = self._path.open("xb", buffering=0)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         self._file.write(json.dumps(self.header.as_json()).encode() + b"\n")
         return self
@@ -132,10 +132,12 @@ class Writer:
         self._file.write(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.folder / f"{_stem(self.header)}.jsonl"
-        os.rename(self._path, final)
+        self._path.rename(final)
         return final
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._file.close()
 
 

@@ -57,7 +57,7 @@ class Source:
     def read(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
         """Yield (line number, bytes without the line feed) for the lines of `wanted` that the file has, ascending."""
         present = wanted.up_to(self.lines)
-        with open(self.path, "rb") as file, open(self.offsets, "rb") as offsets:
+        with Path(self.path).open("rb") as file, Path(self.offsets).open("rb") as offsets:
             at = None  # the line that the file stands at
             for numbers in present.ranges:
                 for number in numbers:
@@ -135,7 +135,9 @@ def _refuse_binary(head: bytes, name: str) -> None:
     if not head.strip():
         raise SourceError(f"{name} is empty; it needs one JSON object a line")
     if head.startswith(_UTF16_OR_32) or head.count(b"\x00") * 4 > len(head):
-        raise SourceError(f"{name} is not UTF-8 text (UTF-16?); convert it: iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl")
+        raise SourceError(
+            f"{name} is not UTF-8 text (UTF-16?); convert it: iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl"
+        )
     for magic, what in _MAGIC.items():
         if head.startswith(magic):
             raise SourceError(f"{name} is {what}; the input is JSONL, one JSON object a line")
@@ -174,4 +176,4 @@ def _note_offsets(block: bytes, base: int, lines: int, offsets: array.array[int]
 def _replace(path: Path, content: bytes) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     temporary.write_bytes(content)
-    os.replace(temporary, path)
+    temporary.replace(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import array
-import datetime
+import datetime as dt
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +55,7 @@ class Tally:
 
 
 def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any]:
-    """Return the summary. Raises AssertionError when the counts do not add up, which would be a fault of this program."""
+    """Return the summary. Raises AssertionError when the counts do not add up: that would be a fault here."""
     requested = len(merge.requested)
     present = len(merge.requested.up_to(merge.input.lines))
     if tally.succeeded + tally.failed + tally.blank != present:
@@ -116,4 +116,4 @@ def _parameters(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _iso(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

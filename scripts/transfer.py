@@ -7,7 +7,6 @@ Nothing here knows what the bytes mean.
 from __future__ import annotations
 
 import http.client
-import os
 import time
 import urllib.error
 import urllib.parse
@@ -49,7 +48,7 @@ def download(url: str, path: Path, report: Report) -> None:
     partial.unlink(missing_ok=True)
     validator: dict[str, str] = {}
     _retried(lambda: _download_rest(url, partial, validator, report), f"InputUrl {shown(url)}", report)
-    os.replace(partial, path)
+    partial.replace(path)
 
 
 def upload(path: Path, url: str, report: Report) -> None:
@@ -66,7 +65,8 @@ def _check_scheme(url: str, name: str) -> None:
 def _retried(action: Callable[[], None], what: str, report: Report) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return action()
+            action()
+            return
         except urllib.error.HTTPError as error:
             error.close()
             if error.code not in _PASSING_STATUS or attempt == ATTEMPTS:

@@ -39,7 +39,9 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     check_messages(params.get("messages"), "params.messages")
     refuse_stream(params)
     if not served.has(MESSAGES):
-        raise RowError("invalid_url", f"this model's server does not answer {MESSAGES}; write the line as an OpenAI one")
+        raise RowError(
+            "invalid_url", f"this model's server does not answer {MESSAGES}; write the line as an OpenAI one"
+        )
     return generating(MESSAGES, params, defaults, served)
 
 

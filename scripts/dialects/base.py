@@ -86,9 +86,7 @@ class Dialect(Protocol):
         """Return the output line of a failed row."""
 
 
-def generating(
-    route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = ""
-) -> Ask:
+def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
     """Return the request with the job's defaults put where the row says nothing."""
     whole = {name: value for name, value in body.items() if value is not None}
     whole.setdefault("model", served.model)

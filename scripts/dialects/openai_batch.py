@@ -18,7 +18,7 @@ _AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `custom_id` with a `body`, or with a `method` and a `url`; a row with a prompt of its own is no such line."""
+    """Tell by `custom_id` with a `body`, or with a `method` and a `url`, where the row has no prompt of its own."""
     if "custom_id" not in fields or fields.keys() & {"prompt", "text", "messages"}:
         return False
     return "body" in fields or {"method", "url"} <= fields.keys()

@@ -207,7 +207,9 @@ def _pooling_results(route: str, body: Any) -> dict[str, Any]:
     if "results" in body:
         return {"results": body["results"]}
     if "data" not in body:
-        return {name: value for name, value in body.items() if name not in ("usage", "id", "object", "created", "model")}
+        return {
+            name: value for name, value in body.items() if name not in ("usage", "id", "object", "created", "model")
+        }
     data = body["data"]
     if route.endswith("/score"):
         scores = [item["score"] for item in data]
