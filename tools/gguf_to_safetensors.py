@@ -14,6 +14,7 @@ from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ["TQDM_DISABLE"] = "1"
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -26,7 +27,6 @@ def convert(source: Path, target: Path) -> None:
     )
     # The weights are plain tensors now; transformers would still refuse to save them, as those of a quantised model.
     model.hf_quantizer = None
-    del model.config.quantization_config
     model.save_pretrained(target)
     AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
 
