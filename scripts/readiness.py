@@ -30,25 +30,44 @@ POLL_SECONDS = 0.25
 SHOW_SECONDS = 10  # between two looks at the log
 ANSWER_SECONDS = 10  # for a small request
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
-_HINTS = (
-    (r"out of memory|No available memory for the cache blocks|larger than the (maximum|available) KV cache|"
-     r"KV cache is needed|less than desired GPU memory utilization",
-     "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU"),
-    (r"401 Client Error|403 Client Error|gated repo|GatedRepoError|is restricted|awaiting a review",
-     "Hugging Face wants a token with access to this model: set HfTokenSecretId (or HfToken)"),
-    (r"User-specified max_model_len .* is greater than|should be less than or equal to the max",
-     "MaxModelLen is longer than the model's own limit: lower MaxModelLen"),
-    (r"Repository Not Found|RepositoryNotFoundError|404 Client Error|is not a valid model identifier|"
-     r"not a local folder|Invalid repository ID|does not appear to have a file named config|"
-     r"LocalEntryNotFoundError|outgoing traffic has been disabled|Couldn't connect|Can't load the configuration",
-     "there is no such model here: check ModelName (a Hugging Face id, or a folder on the worker)"),
-    (r"No CUDA GPUs|Failed to infer device type|no NVIDIA driver|cuda is not available",
-     "this worker has no usable GPU: choose a fleet with NVIDIA GPUs, or install vLLM's CPU build"),
-    (r"unrecognized arguments|invalid choice|error: argument", "VllmArgs holds an argument that this vLLM does not know"),
-    (r"No module named '?vllm", "vLLM is not installed: CondaPackages must bring it"),
-    (r"No space left on device", "the disk is full: give the fleet a larger disk or a persistent volume"),
-    (r"trust_remote_code", "the model brings code of its own: if you trust it, add --trust-remote-code to VllmArgs"),
-)  # fmt: skip
+_HINTS = {
+    "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU": (
+        "out of memory",
+        "No available memory for the cache blocks",
+        "larger than the (maximum|available) KV cache",
+        "less than desired GPU memory utilization",
+    ),
+    "Hugging Face wants a token with access to this model: set HfTokenSecretId (or HfToken)": (
+        "401 Client Error",
+        "403 Client Error",
+        "gated repo",
+        "is restricted",
+        "awaiting a review",
+    ),
+    "MaxModelLen is longer than the model's own limit: lower MaxModelLen": (
+        "User-specified max_model_len .* is greater",
+    ),
+    "there is no such model here: check ModelName (a Hugging Face id, or a folder on the worker)": (
+        "Repository Not Found",
+        "RepositoryNotFoundError",
+        "404 Client Error",
+        "is not a valid model identifier",
+        "is not a local folder",
+        "Invalid repository ID",
+        "LocalEntryNotFoundError",
+        "outgoing traffic has been disabled",
+        "couldn't connect to",
+    ),
+    "this worker has no usable GPU: choose a fleet with NVIDIA GPUs, or install vLLM's CPU build": (
+        "No CUDA GPUs",
+        "Failed to infer device type",
+        "no NVIDIA driver",
+    ),
+    "VllmArgs holds an argument that this vLLM does not know": ("unrecognized arguments", "error: argument"),
+    "vLLM is not installed: CondaPackages must bring it": ("No module named '?vllm",),
+    "the disk is full: give the fleet a larger disk or a persistent volume": ("No space left on device",),
+    "the model brings code of its own: if you trust it, add --trust-remote-code to VllmArgs": ("trust_remote_code",),
+}
 
 
 class PortTaken(ServerError):
@@ -57,7 +76,7 @@ class PortTaken(ServerError):
 
 def hint(text: str) -> str:
     """Return what to do about a server's log, or ""."""
-    return next((advice for pattern, advice in _HINTS if re.search(pattern, text, re.IGNORECASE)), "")
+    return next((advice for advice, signs in _HINTS.items() if re.search("|".join(signs), text, re.IGNORECASE)), "")
 
 
 def wait(state: State, key: str) -> None:
@@ -112,11 +131,12 @@ def log_tail(state: State) -> str:
 
 
 def _show_progress(state: State, seen: int, seconds: float) -> int:
-    """Relay the newest line of the log; return how much of the log has been looked at."""
+    """Relay the newest line of the log, if there is one; return how much of the log has been looked at."""
     size = Path(state.log).stat().st_size if state.log else 0
-    line = log_tail(state).rpartition("\n")[2].rpartition("\r")[2] if size > seen else "(nothing new in its log)"
-    host.status(f"Loading {state.settings.model}, {seconds:.0f} s: {line[:200]}")
-    host.say(f"loading for {seconds:.0f} s: {line}")
+    line = log_tail(state).rpartition("\n")[2].rpartition("\r")[2]
+    host.status(f"Loading {state.settings.model}, {seconds:.0f} s")
+    if size > seen:
+        host.say(f"{seconds:.0f} s, vllm: {line}")
     return size
 
 

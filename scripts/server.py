@@ -242,11 +242,8 @@ def _group(state: State) -> list[int]:
     born = _born(state.pid)
     if born and born != state.born:
         return []
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (stat := _stat(int(entry.name))) and stat[0] != "Z" and int(stat[3]) == state.pid:
-            found.append(int(entry.name))
-    return found
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in pids if (stat := _stat(pid)) and stat[0] != "Z" and int(stat[3]) == state.pid]
 
 
 def _stat(pid: int) -> list[str]:
