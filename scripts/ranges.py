@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-_NUMBER = r"[ \t]*(-?)[ \t]*([0-9]+)[ \t]*"
+_NUMBER = r"\s*(-?)\s*([0-9]+)\s*"
 _ELEMENT = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 EXPRESSION_LIMIT = 1024  # characters in one parameter value
 
