@@ -17,6 +17,7 @@ import contextlib
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,8 +162,9 @@ def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, ver
     )
     with log.open("wb") as file, cancelling(openjd) as cancelled:
         lines = (printable(line) for line in kept(openjd.stdout or (), file))
+        width = shutil.get_terminal_size().columns if sys.stderr.isatty() and not verbose else None
         for line in lines if verbose else readable(lines):
-            say(line)
+            say(line[:width])  # a terminal gets one row a line; the log has the rest
         status = openjd.wait()
     return 130 if cancelled else status
 
