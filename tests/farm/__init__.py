@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .agent import Agent
+from .agent import Agent, tool
 from .farm import Farm, FarmError
 from .jobs import Job
 from .sessions import Action, Session
 
-__all__ = ["Action", "Agent", "Farm", "FarmError", "Job", "Session"]
+__all__ = ["Action", "Agent", "Farm", "FarmError", "Job", "Session", "tool"]

@@ -232,7 +232,7 @@ class Farm:
             parts += [f"{one.id}:\n{_tail(self.log(one))}" for one in scheduler.sessions[-4:]]
             parts += ["API errors:", *self.api.errors, "unknown to the API:", *self.api.unknown]
         parts += [f"agent {agent.worker_id}:\n{agent.tail()}" for agent in self.agents]
-        raise FarmError("\n".join(parts))
+        raise FarmError("\n".join([*parts, reason]))  # the reason again where a reader looks first
 
 
 def _tail(text: str, lines: int = 40) -> str:
