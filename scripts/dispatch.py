@@ -3,19 +3,19 @@
 `Dispatcher.run` takes rows lazily, keeps up to `concurrency` of them in flight without a barrier anywhere, and hands
 each one's outcome to `done` exactly once. What may pass is tried again after a pause that grows; what cannot is final.
 When the server died, the rows in flight are asked again after it is back. As one of them may be why it died, they go
-few at a time after a first crash and alone after a second; a row alone in flight at a crash is set aside as its cause.
+last and few at a time after a first crash, alone after a second. A row alone in flight at its second crash or a later
+one is set aside as the cause.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import audio
 from client import Client, Unanswered
@@ -51,21 +51,22 @@ class Pending:
     attempts: int = 0
     crashes: int = 0
     sent: float = 0.0
-    task: asyncio.Task[Answer] | None = field(default=None, repr=False)
+    on_trial: bool = False  # sent as one of the suspects
 
 
 class Supervisor:
-    """What the dispatcher needs to know of its server. This one is for a server that somebody else runs."""
+    """What the dispatcher needs to know of its server."""
 
     async def healthy(self) -> bool:
         """Tell whether the server answers."""
         raise NotImplementedError
 
-    async def recover(self) -> str | None:
-        """Bring the server back and return its address, or None where that is not ours to do.
+    async def recover(self) -> str:
+        """Bring the server back and return its address. Raises ServerGone when no server can be had."""
+        raise NotImplementedError
 
-        Raises ServerGone when no server can be had.
-        """
+    def abandon(self) -> None:
+        """Let a recovery that is under way end soon, by ServerGone."""
         raise NotImplementedError
 
 
@@ -84,13 +85,16 @@ class Dispatcher:
         self._connect, self._limits, self._supervisor, self._done = connect, limits, supervisor, done
         self._patience = patience
         self._client = connect(url)
-        self._delayed: list[tuple[float, int, Pending]] = []
         self._suspects: deque[Pending] = deque()
         self._in_flight: set[Pending] = set()
+        self._on_trial = 0  # how many of the rows in flight are suspects
         self._generation = 0  # counts the servers that died
-        self._mending = asyncio.Lock()
+        self._seen_well = 0.0  # when the last look that found the server well began
+        self._looking = asyncio.Lock()
+        self._up = asyncio.Event()  # cleared while the server is being brought back
+        self._up.set()
         self._changed = asyncio.Event()
-        self._stopped = False
+        self._stop = asyncio.Event()
 
     async def run(self, rows: Iterator[Pending]) -> None:
         """Ask all rows. Returns when each is done, or after `stop`. Raises ServerGone."""
@@ -111,77 +115,86 @@ class Dispatcher:
 
     def stop(self) -> None:
         """Send nothing more; `run` returns when what is in flight has arrived."""
-        self._stopped = True
+        self._stop.set()
         self._changed.set()
+        self._supervisor.abandon()
 
     async def _lane(self, pending: Pending | None) -> None:
-        """Ask one row after another until none is left."""
+        """Ask one row after another until none is left. A row that waits for another attempt keeps its lane."""
         while pending is not None:
-            await self._attempt(pending)
+            outcome = await self._outcome(pending)
+            self._in_flight.discard(pending)
+            self._on_trial -= pending.on_trial
+            self._changed.set()
+            if outcome is not None:
+                self._done(pending, outcome)
             pending = await self._following()
 
     async def _following(self) -> Pending | None:
-        """Return the next row, waiting while others may still come back for another attempt."""
-        while not self._stopped:
+        """Return the next row, waiting while there are suspects whose turn has not come."""
+        while not self._stop.is_set():
             pending = self._next()
-            if pending is not None:
+            if pending is not None or not (self._suspects or self._on_trial):
                 return pending
-            if not (self._delayed or self._suspects or self._in_flight):
-                break
             self._changed.clear()
-            pause = max(0.0, self._delayed[0][0] - time.monotonic()) if self._delayed else None
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), pause)
-        self._changed.set()
+            await self._changed.wait()
         return None
 
     def _next(self) -> Pending | None:
-        """Take a row that is due, or a new one, or a suspect when it may go; None when there is none to send now."""
-        if self._stopped:
+        """Take a new row, or a suspect when it may go; None when there is none to send now."""
+        if self._stop.is_set():
             return None
-        if any(pending.crashes for pending in self._in_flight):
-            return self._next_suspect()
-        if self._delayed and self._delayed[0][0] <= time.monotonic():
-            return self._taken(heapq.heappop(self._delayed)[2])
-        new = next(self._rows, None)
-        if new is not None:
-            return self._taken(new)
-        return None if self._in_flight or self._delayed else self._next_suspect()
-
-    def _next_suspect(self) -> Pending | None:
-        """Suspects go after all others: few at a time, and alone once they saw two crashes."""
-        if not self._suspects:
-            return None
-        alone = self._suspects[0].crashes > 1 or any(pending.crashes > 1 for pending in self._in_flight)
-        if len(self._in_flight) >= (1 if alone else SUSPECTS_AT_ONCE):
-            return None
-        return self._taken(self._suspects.popleft())
-
-    def _taken(self, pending: Pending) -> Pending:
-        self._in_flight.add(pending)
+        pending = None if self._on_trial else next(self._rows, None)
+        if pending is None and self._may_try():
+            pending = self._suspects.popleft()
+            pending.on_trial = True
+            self._on_trial += 1
+        if pending is not None:
+            self._in_flight.add(pending)
         return pending
 
-    async def _attempt(self, pending: Pending) -> None:
-        """Make one attempt, and settle the row, put it off, or mend the server."""
-        if self._mending.locked():
-            async with self._mending:  # the server is being brought back
-                pass
-        generation = self._generation
+    def _may_try(self) -> bool:
+        """Suspects go after all other rows: few at a time, and alone once they saw two crashes."""
+        if not self._suspects or len(self._in_flight) > self._on_trial:
+            return False
+        alone = self._suspects[0].crashes > 1 or any(pending.crashes > 1 for pending in self._in_flight)
+        return self._on_trial < (1 if alone else SUSPECTS_AT_ONCE)
+
+    async def _outcome(self, pending: Pending) -> Answer | Failure | None:
+        """Ask a row until it has its outcome; None when it has become a suspect, or after `stop`."""
+        while True:
+            await self._up.wait()
+            if self._stop.is_set():
+                return None
+            generation = self._generation
+            try:
+                return await self._answer(pending)
+            except Unanswered as unanswered:
+                failed, alone = unanswered, len(self._in_flight) == 1
+            doubtful = failed.lost or (failed.failure.status or 0) >= 500
+            if doubtful and await self._died(generation):
+                if failed.unsent:
+                    continue
+                return self._suspected(pending, failed.failure, alone=alone)
+            pending.attempts += 1
+            if not failed.passing or pending.attempts >= self._limits.attempts:
+                return replace(failed.failure, attempts=pending.attempts)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), _pause(pending.attempts, failed.after))
+
+    async def _answer(self, pending: Pending) -> Answer | Failure:
+        """Make one attempt. Raises Unanswered."""
         pending.sent = pending.sent or time.time()
         try:
-            pending.task = asyncio.create_task(self._post(pending))
-            outcome: Answer | Failure = await self._patience.wait(pending.task, self._limits.row_timeout)
-            pending.attempts += 1
-        except Unanswered as unanswered:
-            await self._settle(pending, unanswered, generation)
-            return
+            answer = await self._patience.wait(asyncio.create_task(self._post(pending)), self._limits.row_timeout)
+        except Unanswered:
+            raise
         except RowError as error:
-            outcome = Failure(error.code, error.message, None, pending.attempts + 1)
-        finally:
-            pending.task = None
-            self._in_flight.discard(pending)
-            self._changed.set()
-        self._done(pending, outcome)
+            return Failure(error.code, error.message, None, pending.attempts + 1)
+        except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
+            return Failure("internal_error", f"{type(error).__name__}: {error}", None, pending.attempts + 1)
+        pending.attempts += 1
+        return answer
 
     async def _post(self, pending: Pending) -> Answer:
         if not pending.ask.file_url:
@@ -189,51 +202,46 @@ class Dispatcher:
         files = {"file": await asyncio.to_thread(audio.fetched, pending.ask.file_url)}
         return await self._client.post(pending.ask, pending.encoded, files)
 
-    async def _settle(self, pending: Pending, unanswered: Unanswered, generation: int) -> None:
-        failure = unanswered.failure
-        doubtful = unanswered.lost or (failure.status or 0) >= 500
-        if doubtful and await self._died(generation):
-            self._suspect(pending, failure)
-            return
-        pending.attempts += 1
-        if unanswered.passing and pending.attempts < self._limits.attempts:
-            heapq.heappush(self._delayed, (time.monotonic() + _pause(pending, unanswered), id(pending), pending))
-            self._changed.set()
-            return
-        self._done(pending, replace(failure, attempts=pending.attempts))
-
     async def _died(self, generation: int) -> bool:
-        """Tell whether the server of this generation is dead, and bring up its successor. Raises ServerGone."""
-        async with self._mending:
+        """Tell whether the server of this generation is dead, and bring up its successor. Raises ServerGone.
+
+        Rows that failed at the same time share one look at it.
+        """
+        noticed = time.monotonic()
+        async with self._looking:
             if generation != self._generation:
                 return True
+            if self._seen_well > noticed:
+                return False
+            began = time.monotonic()
             if await self._supervisor.healthy():
+                self._seen_well = began
                 return False
-            url = await self._supervisor.recover()
-            if url is None:
-                return False
-            self._generation += 1
-            await self._client.__aexit__()
-            self._client = self._connect(url)
+            self._up.clear()
+            try:
+                url = await self._supervisor.recover()
+                await self._client.__aexit__()
+                self._client = self._connect(url)
+                self._generation += 1
+            finally:
+                self._up.set()
             return True
 
-    def _suspect(self, pending: Pending, failure: Failure) -> None:
-        """Put a row that was in flight at a crash behind all others, or set it aside when it is the cause."""
+    def _suspected(self, pending: Pending, failure: Failure, *, alone: bool) -> Failure | None:
+        """Put a row that was in flight at a crash behind all others, or return its failure when it is the cause."""
         pending.crashes += 1
-        if pending.crashes > 2:
-            message = (
-                f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
-            )
-            self._done(pending, replace(failure, code="server_crash", message=message, attempts=pending.crashes))
-            return
+        if alone and pending.crashes > 1:
+            message = f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
+            attempts = pending.attempts + pending.crashes
+            return replace(failure, code="server_crash", message=message, attempts=attempts)
         self._suspects.append(pending)
-        self._changed.set()
+        return None
 
     async def _watch(self) -> None:
-        """Cut attempts that are overdue, and end a server that stopped making progress."""
+        """End a server that stopped making progress."""
         while True:
             await asyncio.sleep(self._patience.interval)
-            await self._patience.look(busy=bool(self._in_flight))
+            await self._patience.look(busy=bool(self._in_flight) and self._up.is_set())
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
@@ -241,9 +249,12 @@ def _first(group: ExceptionGroup[Exception]) -> Exception:
     return _first(inner) if isinstance(inner, ExceptionGroup) else inner
 
 
-def _pause(pending: Pending, unanswered: Unanswered) -> float:
-    """Return the seconds before another attempt: what the server asks for, or an exponential pause with jitter."""
-    if unanswered.after is not None:
-        return min(unanswered.after, LONGEST_RETRY_AFTER)
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (pending.attempts - 1))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+def _pause(attempts: int, asked: float | None) -> float:
+    """Return the seconds before another attempt: what the server asks for, or what grows with the attempts.
+
+    Both with jitter, so that rows that were refused together do not come back together.
+    """
+    jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+    if asked is not None:
+        return min(asked, LONGEST_RETRY_AFTER) * (0.75 + jitter / 2)
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1)) * jitter

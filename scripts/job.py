@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ import sampling
 from prompt_template import PromptTemplate, TemplateError
 from rows import RowError
 
+_RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
+    {"reasoning", "tool_calls", "refusal", "logprobs", "prompt_logprobs", "choices"}
+)
 LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 
 
@@ -65,7 +69,10 @@ def defaults(
         if temperature < 0:
             raise JobError(f"Temperature must be 0 or more, or -1 to leave it to the model; got {temperature:g}")
         options["temperature"] = temperature
-    options |= _sampling_params(sampling_params)
+    further = _sampling_params(sampling_params)
+    if further.keys() & sampling.BUDGET_NAMES:
+        del options["max_tokens"]
+    options |= further
     return Defaults(
         options=options,
         system_prompt=system_prompt,
@@ -118,11 +125,22 @@ def _schema(path: str) -> dict[str, Any] | None:
         raise JobError(f"ResponseSchemaFile {Path(path).name} is not JSON: {error}") from None
     if not isinstance(schema, dict):
         raise JobError(f"ResponseSchemaFile {Path(path).name} must hold a JSON schema, an object")
+    with contextlib.suppress(ImportError):  # a worker that only merges may lack it
+        _check_schema(schema, Path(path).name)
     return schema
 
 
+def _check_schema(schema: dict[str, Any], name: str) -> None:
+    import jsonschema
+
+    try:
+        jsonschema.validators.validator_for(schema).check_schema(schema)
+    except jsonschema.exceptions.SchemaError as error:
+        raise JobError(f"ResponseSchemaFile {name} is no JSON schema: {error.json_path}: {error.message}") from None
+
+
 def _output_field(name: str) -> str:
-    if not name or name in {"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}:
+    if not name or name in _RESULTS:
         raise JobError(f"OutputField must be a name that no other result has; got {name!r}")
     return name
 

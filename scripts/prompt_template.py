@@ -46,6 +46,8 @@ class PromptTemplate:
             ) from None
         except Exception as error:  # noqa: BLE001 - the template is a program: whatever it raises is this row's error
             raise RowError("template_error", f"PromptTemplateFile: {type(error).__name__}: {error}") from None
+        if not text.strip():
+            raise RowError("template_error", "PromptTemplateFile makes an empty prompt of this row")
         return _messages(text) or text
 
 

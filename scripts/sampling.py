@@ -125,13 +125,13 @@ _GUIDED = {
     "guided_json_object": "json_object",
     "guided_whitespace_pattern": "whitespace_pattern",
 }
-_BUDGET = {
+BUDGET = {  # the limit of new tokens, by endpoint
     CHAT: "max_completion_tokens",
     COMPLETIONS: "max_tokens",
     RESPONSES: "max_output_tokens",
     MESSAGES: "max_tokens",
 }
-_BUDGET_NAMES = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+BUDGET_NAMES = frozenset({"max_completion_tokens", "max_output_tokens", "max_tokens"})
 
 
 def checked(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,17 +157,21 @@ def translated(options: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
         _chat_logprobs(result)
     elif endpoint == COMPLETIONS and isinstance(result.get("logprobs"), bool):
         result["logprobs"] = result.pop("top_logprobs", 1) if result["logprobs"] else None
-    if result.pop("early_stopping", None) and not result.get("use_beam_search"):
-        raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
+    elif endpoint == RESPONSES:
+        _responses_structure(result)
+    elif endpoint == MESSAGES:
+        _messages_names(result)
+        return result
+    _beams(result)
     return result
 
 
 def _name_the_budget(options: dict[str, Any], endpoint: str) -> None:
     """Write the limit of new tokens once, under the endpoint's own name; that name wins where several are set."""
-    own = _BUDGET.get(endpoint)
+    own = BUDGET.get(endpoint)
     if own is None:
         return
-    values = {name: options.pop(name) for name in _BUDGET_NAMES if name in options}
+    values = {name: options.pop(name) for name in sorted(BUDGET_NAMES) if name in options}
     if values:
         options[own] = values.get(own, next(iter(values.values())))
 
@@ -175,7 +179,12 @@ def _name_the_budget(options: dict[str, Any], endpoint: str) -> None:
 def _structure(options: dict[str, Any]) -> None:
     guided = {new: options.pop(old) for old, new in _GUIDED.items() if old in options}
     if guided:
-        options["structured_outputs"] = {**guided, **options.get("structured_outputs", {})}
+        options["structured_outputs"] = {**guided, **_object_of(options.get("structured_outputs"))}
+
+
+def _object_of(value: Any) -> dict[str, Any]:
+    """Return an object; what is none is left for the server to refuse."""
+    return value if isinstance(value, dict) else {}
 
 
 def _chat_logprobs(options: dict[str, Any]) -> None:
@@ -184,3 +193,33 @@ def _chat_logprobs(options: dict[str, Any]) -> None:
     if _is_int(count):
         options["logprobs"] = True
         options.setdefault("top_logprobs", count)
+
+
+def _beams(options: dict[str, Any]) -> None:
+    """Beam search looks at `n` beams; older callers say `best_of`, and `early_stopping`, which vLLM always does."""
+    searches = options.get("use_beam_search")
+    if options.pop("early_stopping", None) and not searches:
+        raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
+    if searches and _is_int(options.get("best_of")):
+        options["n"] = max(options.pop("best_of"), options["n"] if _is_int(options.get("n")) else 1)
+
+
+def _responses_structure(options: dict[str, Any]) -> None:
+    """Chat's `response_format` is `text.format` of a response."""
+    wanted = options.pop("response_format", None)
+    if isinstance(wanted, dict):
+        options.setdefault("text", {"format": {"type": wanted.get("type"), **_object_of(wanted.get("json_schema"))}})
+
+
+def _messages_names(options: dict[str, Any]) -> None:
+    """Write `stop` and JSON schemas as Anthropic's API has them. Raises RowError for a structure that it lacks."""
+    stop = options.pop("stop", None)
+    if stop is not None:
+        options.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
+    wanted = _object_of(options.pop("response_format", None))
+    structure = _object_of(options.pop("structured_outputs", None))
+    schema = _object_of(wanted.get("json_schema")).get("schema") or structure.get("json")
+    if schema is not None:
+        options.setdefault("output_config", {"format": {"type": "json_schema", "schema": schema}})
+    elif structure or wanted.get("type", "text") != "text":
+        raise RowError("invalid_value", f"{MESSAGES} enforces JSON schemas only; ask on /v1/chat/completions")

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
 from job import Defaults, Served
 from rows import Row, RowError, quoted
@@ -47,6 +48,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
 
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the line with the message as the server wrote it."""
+    check_schema(ask, answer, defaults)
     return _line(row, f'{{"type": "succeeded", "message": {answer.text}}}')
 
 

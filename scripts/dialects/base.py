@@ -7,8 +7,9 @@ the job's defaults, which all dialects apply in the same way.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import sampling
@@ -17,20 +18,25 @@ from rows import Row, RowError, quoted, shown
 
 _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
-    | {"guided_json_object", "text"}
+    | {"guided_json_object", "text", "output_config"}
 )
-_BUDGET_NAMES = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
-_ANTHROPIC_OPTIONS = frozenset({"max_tokens", "temperature", "top_p", "top_k", "stop_sequences"})
+_MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
+_NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: the route on the server and the JSON body; `file_url` names audio that is sent as a file."""
+    """One request: the route on the server and the JSON body.
+
+    `file_url` names audio that is sent as a file, `schema` tells that the job's ResponseSchemaFile governs the answer,
+    and `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit.
+    """
 
     route: str
     body: dict[str, Any]
     file_url: str = ""
-    schema: bool = False  # the job's ResponseSchemaFile governs this answer
+    schema: bool = False
+    lent: str = ""
 
     def encoded(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""
@@ -40,6 +46,15 @@ class Ask:
             raise RowError("invalid_value", "a text holds half of a surrogate pair (\\ud800 to \\udfff)") from None
         except ValueError:
             raise RowError("invalid_value", "a number is too large for JSON (infinity)") from None
+
+    def with_room(self, failure: Failure) -> Ask | None:
+        """Return the request without the job's MaxTokens when that alone left the prompt no room, else None.
+
+        The server then lets the answer grow to the end of the context, which is less than MaxTokens away.
+        """
+        if not self.lent or failure.status != 400 or not _NO_ROOM.search(failure.message):
+            return None
+        return replace(self, body={**self.body, self.lent: None}, lent="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +103,34 @@ class Dialect(Protocol):
 
 def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
     """Return the request with the job's defaults put where the row says nothing."""
-    whole = {name: value for name, value in body.items() if value is not None}
-    whole.setdefault("model", served.model)
+    own = {name: value for name, value in body.items() if value is not None}
+    own.setdefault("model", served.model)
     if route not in sampling.GENERATING:
-        return Ask(route, whole, file_url)
-    whole = with_default_options(whole, route, defaults)
-    whole = sampling.translated(whole, route) if route != sampling.MESSAGES else whole
+        return Ask(route, own, file_url)
+    whole = sampling.translated({**_lent(own, route, defaults, served), **own}, route)
     _add_system_prompt(whole, route, defaults.system_prompt)
-    governed = defaults.schema is not None and not _STRUCTURE_NAMES & body.keys()
+    governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
         _add_schema(whole, route, defaults.schema)
-    return Ask(route, whole, file_url, governed)
+    budget = "" if own.keys() & sampling.BUDGET_NAMES or route == sampling.MESSAGES else sampling.BUDGET[route]
+    return Ask(route, whole, file_url, governed, budget if budget in whole else "")
 
 
-def with_default_options(body: dict[str, Any], route: str, defaults: Defaults) -> dict[str, Any]:
-    """Return the body over the job's options; a row's limit of tokens, under any of its names, beats the job's."""
-    own = set(body)
-    options = defaults.options
-    if own & _BUDGET_NAMES:
-        options = {name: value for name, value in options.items() if name not in _BUDGET_NAMES}
-    if own & _STRUCTURE_NAMES:
-        options = {name: value for name, value in options.items() if name not in _STRUCTURE_NAMES}
+def _lent(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -> dict[str, Any]:
+    """Return the job's options for what a row does not say; each group of names that mean one thing counts as one."""
+    options = dict(defaults.options)
+    if own.get("use_beam_search"):
+        options["temperature"] = 0  # as vLLM's LLM.beam_search has it
+    unwanted: set[str] = set()
+    for group in (sampling.BUDGET_NAMES, _STRUCTURE_NAMES, {"stop", "stop_sequences"}):
+        if own.keys() & group or (group is _STRUCTURE_NAMES and defaults.schema is not None):
+            unwanted |= group
     if route == sampling.MESSAGES:
-        options = {name: value for name, value in options.items() if name in _ANTHROPIC_OPTIONS}
-    return {**options, **body}
+        unwanted |= options.keys() - _MESSAGES_OPTIONS
+    kept = {name: value for name, value in options.items() if name not in unwanted}
+    for name in kept.keys() & sampling.BUDGET_NAMES:
+        kept[name] = min(kept[name], served.tokens or kept[name])
+    return kept
 
 
 def _add_system_prompt(body: dict[str, Any], route: str, text: str) -> None:
@@ -136,7 +155,7 @@ def _add_schema(body: dict[str, Any], route: str, schema: dict[str, Any] | None)
     elif route == sampling.RESPONSES:
         body["text"] = {"format": {"type": "json_schema", **named}}
     else:
-        raise RowError("invalid_value", f"ResponseSchemaFile cannot be enforced on {route}; use a chat row")
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
 
 
 def route_of(url: Any, served: Served) -> str:
@@ -146,9 +165,7 @@ def route_of(url: Any, served: Served) -> str:
     """
     if not isinstance(url, str) or not url.startswith("/"):
         raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shown(url)}')
-    path = url.split("?")[0].rstrip("/")
-    if path.startswith("/openai/deployments/"):
-        path = "/" + path.split("/", 4)[-1]
+    path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
     candidates = [path, "/v1" + path, path.removeprefix("/v1")]
     if not served.routes:
         return candidates[1] if "/v1" + path in sampling.GENERATING | {"/v1/embeddings"} else path

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import sampling
+from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, require
 from job import Defaults, Served
 from rows import Row, quoted
@@ -30,8 +31,8 @@ _NESTED = ("inferenceConfig", "textGenerationConfig")
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `modelInput`, where the row has no prompt of its own."""
-    return "modelInput" in fields and not fields.keys() & {"prompt", "text", "messages"}
+    """Tell by `modelInput`, where the row has no prompt of its own and was not answered before."""
+    return "modelInput" in fields and not fields.keys() & {"prompt", "text", "messages", "modelOutput"}
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -58,13 +59,27 @@ def _options(model_input: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(content: Any) -> Any:
-    """Write the parts of a message as the server reads them: `{"text": ...}` is a text part."""
-    if not isinstance(content, list):
-        return content
-    return [
-        {"type": "text", "text": part["text"]} if isinstance(part, dict) and part.keys() == {"text"} else part
-        for part in content
-    ]
+    """Write the parts of a message as the server reads them."""
+    return [_part(part) for part in content] if isinstance(content, list) else content
+
+
+def _part(part: Any) -> Any:
+    """Write Nova's `{"text": ...}` and `{"image": ...}`, and Anthropic's base64 image, as the server's own parts."""
+    if not isinstance(part, dict):
+        return part
+    if part.keys() == {"text"}:
+        return {"type": "text", "text": part["text"]}
+    image = part.get("image")
+    if isinstance(image, dict) and isinstance(image.get("source"), dict):
+        return _image(f"image/{image.get('format', 'png')}", image["source"].get("bytes"))
+    source = part.get("source")
+    if part.get("type") == "image" and isinstance(source, dict) and source.get("type") == "base64":
+        return _image(source.get("media_type"), source.get("data"))
+    return part
+
+
+def _image(kind: Any, data: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
 
 
 def _text(system: Any) -> str:
@@ -75,10 +90,11 @@ def _text(system: Any) -> str:
 
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the record with the response body as `modelOutput`."""
+    check_schema(ask, answer, defaults)
     return row.extended({"modelOutput": answer.text}, _RESERVED)
 
 
 def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the record with its error."""
-    code = failure.status if failure.status is not None else 400
+    code = failure.status if failure.status is not None and failure.status >= 400 else 400
     return row.extended({"error": quoted({"errorCode": code, "errorMessage": failure.message})}, _RESERVED)

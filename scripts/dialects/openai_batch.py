@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, generating, refuse_stream, require, route_of
 from job import Defaults, Served
 from rows import Row, RowError, quoted, shown
@@ -42,6 +43,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
 
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the Batch API's line, the response body as the server wrote it."""
+    check_schema(ask, answer, defaults)
     return _line(row, _response(answer.status, answer.request_id, answer.text), "null")
 
 

@@ -6,18 +6,16 @@ the results added, every field of the input unchanged.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import sampling
+from dialects import answers
 from dialects.base import Answer, Ask, Failure, check_messages, generating, require
 from job import Defaults, Served
 from rows import Row, RowError, quoted
 
 NAME = "prompt"
-ALWAYS_RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"})
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
 _TEXTS = ("prompt", "text")
 _PAIRS = {  # the fields of a row that make the body of a comparing endpoint
@@ -25,7 +23,7 @@ _PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _RERANK: ("query", "documents", "top_n"),
 }
 _COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RERANK, "/v2/rerank": _RERANK}
-_POOLING_OPTIONS = ("dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens", "normalize")
+_POOLING_OPTIONS = frozenset({"dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens"})
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
@@ -41,8 +39,8 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         return Ask(route, {**_named(row.fields, options), **_pairs(row.fields, _COMPARING[route], served)})
     content = _content(row.fields, defaults)
     if route not in sampling.GENERATING:
-        chosen = {name: value for name, value in {**defaults.options, **options}.items() if name in _POOLING_OPTIONS}
-        return Ask(route, {"model": served.model, **_named(row.fields, chosen), **_input(content, route)})
+        body = {"model": served.model, **_named(row.fields, _pooling(options, defaults)), **_input(content, route)}
+        return Ask(route, body)
     body = {**_named(row.fields, options), **_generation_input(content, route, row.fields, defaults, served)}
     return generating(route, body, defaults, served)
 
@@ -82,10 +80,18 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]
     return {"model": require(model, str, "model", "the name of a model or adapter that is served"), **options}
 
 
+def _pooling(options: dict[str, Any], defaults: Defaults) -> dict[str, Any]:
+    """Return the options that mean something where nothing is generated, and those that this project does not know."""
+    unread = sampling.OPTIONS.keys() - _POOLING_OPTIONS
+    lent = {name: value for name, value in defaults.options.items() if name in _POOLING_OPTIONS}
+    return lent | {name: value for name, value in options.items() if name not in unread}
+
+
 def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
     """Return the prompt or the conversation of a row."""
     if defaults.template is not None:
-        return defaults.template.render(dict(fields))
+        content = defaults.template.render(dict(fields))
+        return check_messages(content, "messages of PromptTemplateFile") if isinstance(content, list) else content
     if fields.get("messages") is not None:
         return check_messages(fields["messages"])
     for name in _TEXTS:
@@ -135,107 +141,11 @@ def _pairs(fields: Mapping[str, Any], route: str, served: Served) -> dict[str, A
 
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the row with the results of its endpoint."""
-    try:
-        results = _results(ask.route, answer.body, defaults.output_field)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise RowError("invalid_answer", f"the server's answer lacks {error}") from None
-    if ask.schema:
-        _check_schema(defaults.schema, results)
-    texts = {name: quoted(value) for name, value in results.items()}
-    return row.extended(texts, ALWAYS_RESERVED | {defaults.output_field})
+    results = answers.results(ask, answer, defaults)
+    answers.check_schema(ask, answer, defaults)
+    return row.extended({name: quoted(value) for name, value in results.items()}, answers.RESERVED)
 
 
 def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
-    """Return the row with its error."""
-    return row.extended({"error": failure.as_json()}, ALWAYS_RESERVED | {defaults.output_field})
-
-
-def _results(route: str, body: Any, output_field: str) -> dict[str, Any]:
-    """Return what an answer adds to a row, by name."""
-    usage = body.get("usage") or {}
-    tokens = {
-        "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
-        "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
-    }
-    if route == sampling.CHAT:
-        return _chat_results(body, output_field, tokens)
-    if route == sampling.COMPLETIONS:
-        first = body["choices"][0]
-        return {output_field: first["text"], "finish_reason": first["finish_reason"], **tokens, **_extras(body, first)}
-    if route == sampling.RESPONSES:
-        return _response_results(body, output_field, tokens)
-    if route == sampling.MESSAGES:
-        text = "".join(part["text"] for part in body["content"] if part["type"] == "text")
-        return {output_field: text, "finish_reason": body["stop_reason"], **tokens}
-    return {**_pooling_results(route, body), **({"prompt_tokens": tokens["prompt_tokens"]} if usage else {})}
-
-
-def _chat_results(body: Any, output_field: str, tokens: dict[str, Any]) -> dict[str, Any]:
-    first = body["choices"][0]
-    message = first["message"]
-    results = {output_field: message.get("content") or "", "finish_reason": first["finish_reason"], **tokens}
-    reasoning = message.get("reasoning") or message.get("reasoning_content")
-    if reasoning:
-        results["reasoning"] = reasoning
-    for name in ("tool_calls", "refusal"):
-        if message.get(name):
-            results[name] = message[name]
-    return results | _extras(body, first)
-
-
-def _extras(body: Any, first: Any) -> dict[str, Any]:
-    """Return what a row asked for besides its text: log-probabilities, and every choice where there are several."""
-    found = {"logprobs": first.get("logprobs"), "prompt_logprobs": body.get("prompt_logprobs")}
-    extras = {name: value for name, value in found.items() if value is not None}
-    if len(body["choices"]) > 1:
-        extras["choices"] = body["choices"]
-    return extras
-
-
-def _response_results(body: Any, output_field: str, tokens: dict[str, Any]) -> dict[str, Any]:
-    items = body["output"]
-    parts = [part for item in items if item["type"] == "message" for part in item["content"]]
-    text = "".join(part["text"] for part in parts if part["type"] == "output_text")
-    calls = [item for item in items if item["type"] == "function_call"]
-    reason = (body.get("incomplete_details") or {}).get("reason")
-    reason = "length" if reason == "max_output_tokens" else reason or ("tool_calls" if calls else "stop")
-    return {output_field: text, "finish_reason": reason, **tokens, **({"tool_calls": calls} if calls else {})}
-
-
-def _pooling_results(route: str, body: Any) -> dict[str, Any]:
-    """Return embeddings, scores, ranks, labels or tokens, under the names that their endpoints use."""
-    if "results" in body:
-        return {"results": body["results"]}
-    if "data" not in body:
-        return {
-            name: value for name, value in body.items() if name not in ("usage", "id", "object", "created", "model")
-        }
-    data = body["data"]
-    if route.endswith("/score"):
-        scores = [item["score"] for item in data]
-        return {"score": scores[0]} if len(scores) == 1 else {"scores": scores}
-    if len(data) != 1:
-        return {"data": data}
-    kept = ("embedding", "label", "probs", "num_classes", "data")
-    return {name: value for name, value in data[0].items() if name in kept}
-
-
-def _check_schema(schema: dict[str, Any] | None, results: dict[str, Any]) -> None:
-    """Raise RowError schema_mismatch unless the text is JSON that the job's schema allows."""
-    text = next(iter(results.values()))
-    cut = " (cut at the token limit: raise MaxTokens)" if results.get("finish_reason") == "length" else ""
-    try:
-        problem = next(_validator(json.dumps(schema)).iter_errors(json.loads(text)), None)
-    except ValueError:
-        raise RowError("schema_mismatch", f"the answer is not JSON{cut}") from None
-    if problem is not None:
-        raise RowError("schema_mismatch", f"the answer breaks the schema at {problem.json_path}: {problem.message}")
-
-
-@functools.cache
-def _validator(schema: str) -> Any:
-    """Return a validator; jsonschema comes with vLLM, and only jobs with a schema load it."""
-    import jsonschema
-
-    value = json.loads(schema)
-    return jsonschema.validators.validator_for(value)(value)
+    """Return the row with its error; a field named like the answer's is not the answer, and moves away."""
+    return row.extended({"error": failure.as_json()}, answers.RESERVED | {defaults.output_field})

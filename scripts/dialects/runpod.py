@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import sampling
+from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, require, route_of
 from job import Defaults, Served
 from rows import Row, RowError, shown
@@ -16,12 +17,16 @@ from rows import Row, RowError, shown
 NAME = "runpod"
 _SHAPES = frozenset({"messages", "prompt", "openai_route", "openai_input", "route"})
 _RESERVED = frozenset({"status", "output", "error"})
+_STREAM = frozenset({"stream", "stream_options"})
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by an `input` object of a known shape; `input` beside an instruction or a prompt is a user's own data."""
+    """Tell by an `input` object of a known shape.
+
+    Beside an instruction or a prompt it is a user's own data, beside an `output` a line that was answered before.
+    """
     inner = fields.get("input")
-    if not isinstance(inner, dict) or fields.keys() & {"prompt", "text", "messages", "instruction"}:
+    if not isinstance(inner, dict) or fields.keys() & {"prompt", "text", "messages", "instruction", "output"}:
         return False
     return bool(inner.keys() & _SHAPES)
 
@@ -36,7 +41,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
             raise RowError("invalid_method", f'"input.method" must be "POST", got {shown(inner["method"])}')
         return _passed_through(inner["route"], inner.get("body"), "body", defaults, served)
     options = require(inner.get("sampling_params") or {}, dict, "input.sampling_params", "an object")
-    checked = sampling.checked(options)
+    checked = sampling.checked({name: value for name, value in options.items() if name not in _STREAM})
     if "messages" in inner:
         messages = check_messages(inner["messages"], "input.messages")
         return _chat(messages, checked, defaults, served)
@@ -52,12 +57,13 @@ def _chat(messages: list[Any], options: dict[str, Any], defaults: Defaults, serv
 
 def _passed_through(route: Any, body: Any, name: str, defaults: Defaults, served: Served) -> Ask:
     content = require(body, dict, f"input.{name}", "the request's JSON object")
-    whole = {key: value for key, value in content.items() if key not in ("stream", "stream_options")}
+    whole = {key: value for key, value in content.items() if key not in _STREAM}
     return generating(route_of(route, served), whole, defaults, served)
 
 
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the line's fields with the endpoint's response body as `output`."""
+    check_schema(ask, answer, defaults)
     return row.extended({"status": '"COMPLETED"', "output": answer.text}, _RESERVED)
 
 

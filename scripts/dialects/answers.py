@@ -1,0 +1,153 @@
+"""What an answer holds, endpoint by endpoint: what a prompt row receives of it, and the texts that a schema governs.
+
+Source: vLLM's response models, versions 0.19 to 0.32; Anthropic and OpenAI API references.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+import sampling
+from dialects.base import Answer, Ask
+from job import Defaults
+from rows import RowError
+
+# a result that every row gets or may get: an input field of that name moves into `previous`
+RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"})
+_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
+_HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
+_POOLED = ("embedding", "label", "probs", "num_classes", "data")
+
+
+def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
+    """Return what an answer adds to a row, by name; the text of a generating endpoint comes first.
+
+    Raises RowError invalid_answer for a body that lacks what its endpoint promises.
+    """
+    body = answer.body
+    try:
+        if ask.route not in sampling.GENERATING:
+            return _pooling(ask.route, body)
+        usage = body.get("usage") or {}
+        tokens = {
+            "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+            "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
+        }
+        text, reason, extras = _READERS[ask.route](body)
+        return {defaults.output_field: text, "finish_reason": reason, **tokens, **extras}
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise RowError("invalid_answer", f"the server's answer lacks {error}") from None
+
+
+def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
+    first = body["choices"][0]
+    message = first["message"]
+    found = {"reasoning": message.get("reasoning") or message.get("reasoning_content")}
+    found |= {name: message.get(name) for name in ("tool_calls", "refusal")}
+    return message.get("content") or "", first["finish_reason"], _set(found) | _choice_extras(body, first)
+
+
+def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
+    first = body["choices"][0]
+    return first["text"], first["finish_reason"], _choice_extras(body, first)
+
+
+def _choice_extras(body: Any, first: Any) -> dict[str, Any]:
+    """Return what a row asked for besides its text: log-probabilities, and every choice where there are several."""
+    prompt = first.get("prompt_logprobs") or body.get("prompt_logprobs")
+    extras = _set({"logprobs": first.get("logprobs"), "prompt_logprobs": prompt})
+    if len(body["choices"]) > 1:
+        extras["choices"] = body["choices"]
+    return extras
+
+
+def _response(body: Any) -> tuple[str, Any, dict[str, Any]]:
+    items = body["output"]
+    parts = [part for item in items if item["type"] == "message" for part in item["content"]]
+    text = "".join(part["text"] for part in parts if part["type"] == "output_text")
+    thoughts = [part for item in items if item["type"] == "reasoning" for part in item.get("content") or []]
+    calls = [item for item in items if item["type"] == "function_call"]
+    reason = (body.get("incomplete_details") or {}).get("reason")
+    reason = "length" if reason == "max_output_tokens" else reason or ("tool_calls" if calls else "stop")
+    return text, reason, _set({"reasoning": "".join(part.get("text", "") for part in thoughts), "tool_calls": calls})
+
+
+def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
+    blocks = body["content"]
+    text = "".join(block["text"] for block in blocks if block["type"] == "text")
+    thoughts = "".join(block.get("thinking", "") for block in blocks if block["type"] == "thinking")
+    calls = [block for block in blocks if block["type"] == "tool_use"]
+    reason = _FINISH.get(body["stop_reason"], body["stop_reason"])
+    return text, reason, _set({"reasoning": thoughts, "tool_calls": calls})
+
+
+_READERS = {
+    sampling.CHAT: _chat,
+    sampling.COMPLETIONS: _completion,
+    sampling.RESPONSES: _response,
+    sampling.MESSAGES: _message,
+}
+
+
+def _set(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _pooling(route: str, body: Any) -> dict[str, Any]:
+    """Return embeddings, scores, ranks, labels or tokens, under the names that their endpoints use."""
+    usage = body.get("usage") or {}
+    tokens = {"prompt_tokens": usage["prompt_tokens"]} if "prompt_tokens" in usage else {}
+    if "results" in body:
+        return {"results": body["results"], **tokens}
+    if "data" not in body:
+        return {name: value for name, value in body.items() if name not in _HEAD} | tokens
+    data = body["data"]
+    if route.endswith("/score"):
+        scores = [item["score"] for item in data]
+        return {**({"score": scores[0]} if len(scores) == 1 else {"scores": scores}), **tokens}
+    if len(data) != 1:
+        return {"data": data, **tokens}
+    return {name: value for name, value in data[0].items() if name in _POOLED} | tokens
+
+
+def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
+    """Raise RowError schema_mismatch unless every text of a governed answer is JSON that the job's schema allows."""
+    if not ask.schema:
+        return
+    body = answer.body
+    try:
+        if "choices" in body:
+            for choice in body["choices"]:
+                message = choice.get("message") or {}
+                if not message.get("tool_calls"):
+                    text = choice["text"] if "text" in choice else message.get("content")
+                    _check_text(text or "", choice.get("finish_reason"), defaults)
+            return
+        text, reason, extras = _READERS[ask.route](body)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise RowError("invalid_answer", f"the server's answer lacks {error}") from None
+    if "tool_calls" not in extras:
+        _check_text(text, reason, defaults)
+
+
+def _check_text(text: str, reason: Any, defaults: Defaults) -> None:
+    try:
+        problem = next(_validator(json.dumps(defaults.schema)).iter_errors(json.loads(text)), None)
+    except ValueError:
+        cut = " (cut at the token limit: raise MaxTokens)" if reason == "length" else ""
+        raise RowError("schema_mismatch", f"the answer is not JSON{cut}") from None
+    except Exception as error:  # noqa: BLE001 - a schema may refer to what is not there
+        raise RowError("schema_mismatch", f"ResponseSchemaFile cannot be checked: {error}") from None
+    if problem is not None:
+        raise RowError("schema_mismatch", f"the answer breaks the schema at {problem.json_path}: {problem.message}")
+
+
+@functools.cache
+def _validator(schema: str) -> Any:
+    """Return a validator; jsonschema comes with vLLM, and only jobs with a schema load it."""
+    import jsonschema
+
+    value = json.loads(schema)
+    return jsonschema.validators.validator_for(value)(value)
