@@ -1,0 +1,236 @@
+"""Counting the lines of an input by the worker's own rules, before a GPU is paid for.
+
+A Census takes lines one by one and keeps counts, the first problems of each kind, and 12 bytes a line to find ids that
+appear twice: memory does not grow with the lines' contents. Every rule about rows is the worker's, imported from
+scripts/; what is added here is what a server would say later: whether a row fits the context.
+
+Tokens are estimated at four bytes of UTF-8 each, which is close for English and within a factor of two for most other
+languages and code; images and sound count as nothing. No tokenizer, no jinja2 and no network are needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+sys.dont_write_bytecode = True  # scripts/ travels with every job
+if str(SCRIPTS) not in sys.path:
+    sys.path.insert(0, str(SCRIPTS))
+HAS_JINJA = importlib.util.find_spec("jinja2") is not None
+if not HAS_JINJA:  # the worker has it; without it here, prompt templates alone go unchecked
+    sandbox = types.ModuleType("jinja2.sandbox")
+    sandbox.__dict__["ImmutableSandboxedEnvironment"] = None
+    sys.modules.update({"jinja2": types.ModuleType("jinja2"), "jinja2.sandbox": sandbox})
+
+import dialects  # noqa: E402  (found through the lines above)
+import rows  # noqa: E402
+import sampling  # noqa: E402
+from dialects.base import Ask, Dialect  # noqa: E402
+from job import Defaults, Served  # noqa: E402
+from rows import RowError  # noqa: E402
+
+TOKEN_BYTES = 4  # of UTF-8 a token, the estimate's one assumption
+MESSAGE_TOKENS = 4  # that a chat template puts around a message
+MIGHT_NOT_FIT = "may_not_fit"  # by the estimate; every other code is certain
+EXAMPLES = 5  # problems of one code that are kept
+_IDS = ("custom_id", "recordId", "id")
+_BUCKETS = 256
+_BUDGETS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_NOT_TEXT = frozenset({"model", "role", "type", "url", "file_url", "id", "encoding_format"})
+_PROMPT_PARTS = (
+    "messages", "prompt", "input", "system", "instructions", "tools",
+    "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2",
+)  # fmt: skip
+
+# What vLLM's servers answer, by the kind of model that they serve. A server answers one kind.
+_EVERY = frozenset({"/tokenize", "/detokenize"})
+KINDS: dict[str, frozenset[str]] = {
+    "generating": sampling.GENERATING | _EVERY,
+    "embedding, scoring or classifying": _EVERY
+    | {"/v1/embeddings", "/v1/score", "/score", "/v1/rerank", "/rerank", "/v2/rerank", "/classify", "/pooling"},
+    "speech": frozenset({"/v1/audio/transcriptions", "/v1/audio/translations"}),
+}
+ANY_SERVER = "whatever ServerUrl serves"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that would fail, why, and how to mend it."""
+
+    line: int
+    code: str
+    message: str
+
+
+@dataclass
+class Census:
+    """What is known of the lines added so far. `max_model_len` None leaves the context unchecked (ServerUrl)."""
+
+    defaults: Defaults
+    model: str
+    max_model_len: int | None
+    keep: int | None = EXAMPLES
+    report: Callable[[Problem], None] | None = None
+    lines: int = 0
+    blank: int = 0
+    sound: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[Problem]] = field(default_factory=dict)
+    by_dialect: Counter[str] = field(default_factory=Counter)
+    by_route: Counter[str] = field(default_factory=Counter)
+    by_kind: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: int = 0
+    answer_limit: int = 0
+    longest: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        known: dict[str, frozenset[str]] = KINDS if self.max_model_len is not None else {ANY_SERVER: frozenset()}
+        servers = {kind: Served(self.model, frozenset({self.model}), routes) for kind, routes in known.items()}
+        own = self.defaults.endpoint
+        self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
+        self._hashes = [array("Q") for _ in range(_BUCKETS)]
+        self._places = [array("Q") for _ in range(_BUCKETS)]
+
+    @property
+    def nonblank(self) -> int:
+        """Return how many lines are not blank."""
+        return self.lines - self.blank
+
+    @property
+    def failing(self) -> int:
+        """Return how many lines have a problem."""
+        return self.codes.total()
+
+    @property
+    def hopeless(self) -> bool:
+        """Tell whether no line could be answered, whatever the estimate is worth."""
+        return self.sound == 0 and self.codes[MIGHT_NOT_FIT] == 0
+
+    def add(self, line: int, raw: bytes) -> None:
+        """Count one line of the input."""
+        self.lines += 1
+        if rows.is_blank(raw):
+            self.blank += 1
+            return
+        try:
+            self._ask(line, raw)
+        except RowError as error:
+            self._note(Problem(line, error.code, error.message))
+        else:
+            self.sound += 1
+
+    def _ask(self, line: int, raw: bytes) -> None:
+        try:
+            row = rows.parse(line, raw)
+        except RowError:
+            self.by_dialect["none"] += 1
+            raise
+        dialect = dialects.recognise(row.fields)
+        self.by_dialect[dialect.NAME] += 1
+        self._note_id(line, row.fields)
+        kind, ask = self._first_server(dialect, row)
+        encoded = ask.encoded()
+        self.by_route[ask.route] += 1
+        if ask.route not in _EVERY:
+            self.by_kind[kind] += 1
+        self._note_tokens(line, ask, len(encoded))
+
+    def _first_server(self, dialect: Dialect, row: rows.Row) -> tuple[str, Ask]:
+        """Return the kind of server that answers a row, and the request. Raises the first server's RowError."""
+        first: RowError | None = None
+        for kind, served in self._servers.items():
+            try:
+                return kind, dialect.ask(row, self.defaults, served)
+            except RowError as error:
+                if error.code not in ("missing_field", "invalid_url"):
+                    raise
+                first = first if first and first.code != "invalid_url" else error
+        assert first is not None
+        raise first
+
+    def _note(self, problem: Problem) -> None:
+        self.codes[problem.code] += 1
+        kept = self.examples.setdefault(problem.code, [])
+        if self.keep is None or len(kept) < self.keep:
+            kept.append(problem)
+        if self.report:
+            self.report(problem)
+
+    def _note_tokens(self, line: int, ask: Ask, size: int) -> None:
+        """Add the row's estimate. Raises RowError too_long or may_not_fit."""
+        tokens = min(prompt_tokens(ask.body), size)
+        budget = _budget(ask.body) if ask.route in sampling.GENERATING else 0
+        choices = ask.body.get("n")
+        self.prompt_tokens += tokens
+        self.answer_limit += budget * (choices if isinstance(choices, int) else 1)
+        self.longest = max(self.longest, (tokens, line))
+        limit = self.max_model_len
+        if limit is None or tokens + budget <= limit or "truncate_prompt_tokens" in ask.body:
+            return
+        if budget >= limit:
+            what = f"an answer of up to {budget:,} tokens leaves no room for a prompt in MaxModelLen {limit:,}"
+            raise RowError("too_long", f"{what}; lower max_tokens or raise MaxModelLen")
+        what = f"about {tokens:,} tokens of prompt" + (f" and up to {budget:,} of answer" if budget else "")
+        raise RowError(MIGHT_NOT_FIT, f"{what} are more than MaxModelLen {limit:,}")
+
+    def _note_id(self, line: int, fields: dict[str, Any]) -> None:
+        name = next((name for name in _IDS if fields.get(name) is not None), None)
+        if name is None:
+            return
+        value = fields[name]
+        mark = hash((name, type(value).__name__, value if isinstance(value, str | int | float) else repr(value)))
+        self._hashes[mark % _BUCKETS].append(mark & 0xFFFF_FFFF_FFFF_FFFF)
+        self._places[mark % _BUCKETS].append(line)
+
+    def duplicates(self) -> Iterator[tuple[int, int]]:
+        """Yield (line, later line) for every id that an earlier line has too."""
+        for marks, places in zip(self._hashes, self._places, strict=True):
+            first: dict[int, int] = {}
+            for mark, place in zip(marks, places, strict=True):
+                if first.setdefault(mark, place) != place:
+                    yield first[mark], place
+
+
+class Unrendered:
+    """Stands in for a prompt template that cannot be compiled here: each row's own checks still hold."""
+
+    def render(self, _: dict[str, Any]) -> str:
+        """Return a prompt of no meaning."""
+        return "?"
+
+
+def without_template(defaults: Defaults) -> Defaults:
+    """Return the defaults of a job whose prompt template goes unchecked."""
+    return replace(defaults, template=Unrendered())  # type: ignore[arg-type]
+
+
+def _budget(body: dict[str, Any]) -> int:
+    """Return the most tokens that one answer may have, 0 where the request does not say."""
+    return next((body[name] for name in _BUDGETS if isinstance(body.get(name), int)), 0)
+
+
+def prompt_tokens(body: dict[str, Any]) -> int:
+    """Return about how many tokens the texts of a request are."""
+    messages = body.get("messages")
+    around = MESSAGE_TOKENS * len(messages) if isinstance(messages, list) else 0
+    size = sum(text_bytes(body[name]) for name in _PROMPT_PARTS if name in body)
+    return -(-size // TOKEN_BYTES) + around
+
+
+def text_bytes(value: Any) -> int:
+    """Return the bytes of UTF-8 in all texts of a value, names of fields, roles and URLs left out."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list):
+        return sum(map(text_bytes, value))
+    if isinstance(value, dict):
+        return sum(text_bytes(inner) for name, inner in value.items() if name not in _NOT_TEXT)
+    return 0

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Check an input by the worker's own rules, on this machine, before a GPU is paid for.
+
+usage: check.py FILE [--prompts RANGE] [--price-per-hour PRICE] [--summary EARLIER/summary.json] [--json] [...]
+
+Reads FILE (JSONL, .gz too) and says what its rows are, what is wrong with which line and how to mend it, which ids
+appear twice, what would not fit MaxModelLen, about how many tokens it holds, what Prompts, BlockSize and ChunkSize
+suit it, what answering it may take, and the commands of a trial. The job's own parameters are given under their names:
+--max-tokens 64, --prompt-template-file translate.jinja, --endpoint embeddings, ...
+
+Exit status: 0 every row can be asked; 1 some rows would fail; 2 no row could succeed, or the input or a parameter
+cannot be used at all. Memory stays below 150 MB for a million lines. Nothing is written, sent or started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import advice
+import inspection
+from census import EXAMPLES, Problem
+from inspection import MENDING, PARAMETERS, Checked
+
+import arguments  # isort: skip  (census first: it makes scripts/ importable)
+import host
+
+TRIAL_LINES = 10
+SIZED = ("Prompts", "BlockSize", "ChunkSize")
+
+
+def findings(checked: Checked, estimate: Mapping[str, Any], workers: int, trial: Sequence[str]) -> dict[str, Any]:
+    """Return everything as JSON values."""
+    found, counted = checked.source, checked.census
+    examples = sorted((each for kept in counted.examples.values() for each in kept), key=lambda each: each.line)
+    return {
+        "status": checked.status,
+        "input": {"name": found.name, "sha256": found.sha256, "lines": found.lines, "bytes": found.size},
+        "asked": checked.asked,
+        "rows": counted.nonblank,
+        "sound": counted.sound,
+        "failing": counted.failing,
+        "blank": counted.blank,
+        "past_end": checked.past_end,
+        "not_requested": found.lines - checked.present,
+        "problems": dict(counted.codes.most_common()),
+        "examples": [
+            {"line": each.line, "code": each.code, "message": each.message, "mend": MENDING.get(each.code)}
+            for each in examples
+        ],
+        "dialects": dict(counted.by_dialect.most_common()),
+        "endpoints": dict(counted.by_route.most_common()),
+        "model_kinds": dict(counted.by_kind.most_common()),
+        "duplicate_ids": {"count": checked.duplicates, "lines": checked.pairs},
+        "longest_prompt": {"line": counted.longest[1], "tokens": counted.longest[0]},
+        "suggested": advice.sizes(found.lines, workers).parameters(),
+        "estimate": dict(estimate),
+        "not_checked": checked.not_checked,
+        "trial": list(trial),
+    }
+
+
+def trial_commands(parameters: Mapping[str, str], lines: int) -> list[str]:
+    """Return the commands that run the first lines: on the farm, and on this machine."""
+    count = min(TRIAL_LINES, max(1, lines))
+    own = {name: value for name, value in parameters.items() if name not in SIZED and value != PARAMETERS[name]}
+    sized = {"Prompts": f"1-{count}", "ChunkSize": str(count), "OutputDir": "trial"}
+    farm = [part for name, value in {**own, **sized}.items() for part in ("--parameter", f"{name}={value}")]
+    here = [part for name, value in own.items() if name != "InputFile" for part in ("-p", f"{name}={value}")]
+    local = ["--input", parameters["InputFile"], "--prompts", f"1-{count}", "--output-dir", "trial", *here]
+    return [
+        shlex.join(["deadline", "bundle", "submit", ".", *farm]),
+        shlex.join(["python3", "tools/run_local.py", *local]),
+    ]
+
+
+def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
+    """Return the findings as lines for a person."""
+    size = f"{found['input']['bytes'] / 1e6:,.1f} MB"
+    blank = f", {found['blank']:,} of them blank" if found["blank"] else ""
+    shown = [host.printable(f"{found['input']['name']}: {found['input']['lines']:,} lines, {size}{blank}")]
+    shown.append(f"rows: {found['rows']:,} looked at, {found['sound']:,} fine, {found['failing']:,} with a problem")
+    shown += [f"  {count:,} x {name}" for name, count in found["dialects"].items()]
+    shown += [f"  {count:,} to {host.printable(route)}" for route, count in found["endpoints"].items()]
+    shown += ["", *inspection.problems(checked)] if found["failing"] else []
+    notes = inspection.notes(checked)
+    shown += ["", *(f"note: {note}" for note in notes)] if notes else []
+    suggested = " ".join(f"{name}={value}" for name, value in found["suggested"].items())
+    shown += ["", f"for the whole file: {suggested}"]
+    longest = found["longest_prompt"]
+    shown += [f"longest prompt: line {longest['line']}, about {longest['tokens']:,} tokens"] if longest["line"] else []
+    return [
+        *shown,
+        *_estimated(found["estimate"]),
+        "to try the first lines:",
+        *(f"  {line}" for line in found["trial"]),
+    ]
+
+
+def _estimated(estimate: Mapping[str, Any]) -> list[str]:
+    shown = [
+        f"tokens: about {estimate['prompt_tokens']:,} of prompts, {estimate['answer_tokens']:,} of answers",
+        f"time: about {estimate['worker_hours']:,.2f} worker hours, {estimate['wall_hours']:,.2f} hours in all",
+    ]
+    price, cost = estimate["price_per_hour"], estimate["cost"]
+    shown += [f"cost: about {cost:,.2f}, at {price:g} for a worker's hour"] if cost is not None else []
+    return shown + [f"  assumed: {host.printable(text)}" for text in estimate["assumptions"]]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    made = argparse.ArgumentParser(description="Check an input by the worker's own rules.")
+    made.add_argument("file", metavar="FILE", help="JSONL with one request a line; .gz too")
+    made.add_argument("--price-per-hour", type=float, help="of one worker, for an estimate of the cost")
+    made.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
+    made.add_argument("--tokens-per-second", type=float, help="of one worker, prompts and answers together")
+    made.add_argument("--workers", type=int, default=1, help="workers that share the job (1)")
+    made.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
+    made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    group = made.add_argument_group("the job's parameters, as in the template")
+    for name, default in PARAMETERS.items():
+        if name not in ("InputFile", "InputUrl"):
+            shown = "every line" if name == "Prompts" else repr(default)
+            group.add_argument(arguments.flag(name), dest=name, metavar="VALUE", help=f"default: {shown}")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check what the command line names, print what was found, return the exit status."""
+    asked = parser().parse_args(argv)
+    given = {name: value for name in PARAMETERS if (value := getattr(asked, name, None)) is not None}
+    given = {"InputFile": asked.file, "Prompts": "all", **given}
+    show = _show(Path(asked.file).name) if asked.all and not asked.json else None
+    workers = max(1, asked.workers)
+    try:
+        checked = inspection.check(given, keep=None if asked.all and asked.json else EXAMPLES, report=show)
+        summary = json.loads(asked.summary.read_text(encoding="utf-8")) if asked.summary else None
+        estimate = advice.estimate(
+            checked.census,
+            workers=workers,
+            price_per_hour=asked.price_per_hour,
+            rate=asked.tokens_per_second,
+            summary=summary,
+        )
+    except (*inspection.UNUSABLE, advice.AdviceError, ValueError) as error:
+        text = host.printable(str(error))
+        print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
+        return 2
+    found = findings(checked, estimate, workers, trial_commands(given, checked.source.lines))
+    print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
+    return checked.status
+
+
+def _show(name: str) -> Callable[[Problem], None]:
+    return lambda problem: print(f"{inspection.place(name, problem)} ({problem.code})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
