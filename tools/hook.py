@@ -23,12 +23,12 @@ if sys.version_info < (3, 11):  # noqa: UP036  (a submitter's python3 may be any
     print("not checked: the checks need Python 3.11 or newer as python3", file=sys.stderr)
     sys.exit(0)
 
-import advice  # noqa: E402  (not before the line above)
-import inspection  # noqa: E402
-from inspection import PARAMETERS, Checked, is_all  # noqa: E402
+import advice
+import inspection
+from inspection import PARAMETERS, Checked, is_all
 
-import host  # isort: skip  # noqa: E402  (inspection first: it makes scripts/ importable)
-import job  # noqa: E402
+import host  # isort: skip
+import job
 
 CHECKED_LINES = 100_000  # of a larger file, so that a submission waits seconds and not minutes
 MANY_TASKS = 1_000  # from here on larger blocks or chunks are suggested

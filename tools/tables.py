@@ -1,0 +1,163 @@
+"""Reading files of records one record at a time: CSV, TSV, a JSON array, JSONL and Parquet.
+
+Nothing here knows what a record means. Values are JSON values: what JSON cannot say (dates, decimals, bytes) becomes
+text, NaN and infinity become null. Encodings with a byte order mark are read as such, everything else as UTF-8.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import io
+import itertools
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
+_BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_BY_NAME |= {".parquet": "parquet", ".pq": "parquet"}
+SPACE = " \t\r\n"
+READ = 1 << 16  # characters read at a time
+LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a broken file
+BATCH = 256  # rows of a Parquet file in memory
+SEPARATORS = ",;\t|"
+
+
+class RowsError(Exception):
+    """A file that cannot be read as records; the message says where and what to do."""
+
+
+def records(path: str, form: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the records of a file, - being standard input. Raises RowsError and OSError."""
+    form = form or _form(path)
+    if form == "parquet":
+        yield from _parquet(path)
+        return
+    with _opened(path) as file:
+        try:
+            if form in ("csv", "tsv"):
+                yield from _table(path, file, "\t" if form == "tsv" else "")
+            else:
+                yield from _json_records(path, file)
+        except UnicodeDecodeError as error:
+            raise RowsError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8 and try again") from None
+
+
+def _form(path: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    form = _BY_NAME.get(suffixes[-1] if suffixes else "")
+    if not form:
+        raise RowsError(f"what {path} holds does not show from its name; say --format {'|'.join(FORMATS)}")
+    return form
+
+
+def _opened(path: str) -> IO[str]:
+    raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed by its wrapper)
+    buffered: Any = io.BufferedReader(raw, READ)
+    if buffered.peek(2)[:2] == b"\x1f\x8b":
+        buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
+    head = buffered.peek(2)[:2]
+    encoding = "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return io.TextIOWrapper(buffered, encoding=encoding, newline="")
+
+
+def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]:
+    csv.field_size_limit(LARGEST_RECORD)
+    head = file.readline()
+    separator = separator or max(SEPARATORS, key=head.count)
+    reader = csv.reader(_joined(head, file), delimiter=separator)
+    names = [name.strip() for name in next(reader, [])]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if not names or again is not None or "" in names:
+        what = f"the column {again!r} appears twice" if again else "a column has no name"
+        raise RowsError(f"{path}: the first line must name the columns, once each; {what if names else 'it is empty'}")
+    try:
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                raise RowsError(
+                    f"{path}:{reader.line_num}: {len(cells)} cells, but {len(names)} columns; "
+                    f'put cells that hold {separator!r} or line breaks in "quotes"'
+                )
+            yield dict(zip(names, cells, strict=True))
+    except csv.Error as error:
+        raise RowsError(f"{path}:{reader.line_num}: {error}") from None
+
+
+def _joined(head: str, file: IO[str]) -> Iterator[str]:
+    yield head
+    yield from file
+
+
+def _json_records(path: str, file: IO[str]) -> Iterator[dict[str, Any]]:
+    """Yield objects that stand in one array, or one on each line."""
+    head = file.read(READ).lstrip(SPACE)
+    values = _array(path, head[1:], file) if head.startswith("[") else _lines(path, head, file)
+    for place, value in values:
+        if not isinstance(value, dict):
+            raise RowsError(f"{path}: record {place} is not an object")
+        yield {name: plain(inner) for name, inner in value.items()}
+
+
+def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
+    """Yield (number, value) of an array's values, without reading it whole; `text` begins behind its bracket."""
+    decoder = json.JSONDecoder()
+    place, step = 1, READ
+    while not (text := text.lstrip(SPACE + ",")).startswith("]"):
+        try:
+            value, end = decoder.raw_decode(text)
+        except json.JSONDecodeError as error:
+            block = file.read(step) if len(text) < LARGEST_RECORD else ""
+            if not block:
+                raise RowsError(f"{path}: record {place}: not JSON: {error.msg} (is the file whole?)") from None
+            text, step = text + block, 2 * step  # twice as much, so that a large record is not tried all too often
+            continue
+        yield place, value
+        text, place, step = text[end:], place + 1, READ
+
+
+def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
+    """Yield (line, value) of lines that are not blank."""
+    whole = itertools.chain(io.StringIO(head + file.readline(), newline="\n"), file)
+    for number, line in enumerate(whole, 1):
+        if line.strip(SPACE):
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise RowsError(f"{path}:{number}: not JSON: {error}") from None
+
+
+def _parquet(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise RowsError(f"reading {path} needs pyarrow, which this Python lacks: pip install pyarrow") from None
+    source: Any = sys.stdin.buffer if path == "-" else path
+    try:
+        table = parquet.ParquetFile(source)
+        for batch in table.iter_batches(batch_size=BATCH):
+            for record in batch.to_pylist():
+                yield {name: plain(value) for name, value in record.items()}
+    except (ValueError, RuntimeError) as error:  # pyarrow's own errors are of these
+        raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def plain(value: Any) -> Any:
+    """Return the JSON value of a value."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
