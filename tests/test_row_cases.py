@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from pages.builder_worker import cases, line_of, verdict
 
 

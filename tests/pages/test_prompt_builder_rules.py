@@ -8,16 +8,17 @@ import unicodedata
 from typing import Any
 
 import pytest
-import sampling
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pages.builder_worker import cases, line_of, verdict
 from playwright.sync_api import Page
+
+import sampling
+from pages.builder_worker import cases, line_of, verdict
 from prompt_template import PromptTemplate
 from rows import RowError
 
 pytestmark = pytest.mark.browser
-ASK = "(lines) => lines.map((line) => { const { ok, dialect, code, message } = promptBuilder.checkLine(line); return { ok, dialect, code, message }; })"
+ASK = "(lines) => lines.map((line) => promptBuilder.checkLine(line))"
 RELAXED = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 

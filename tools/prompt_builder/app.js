@@ -1,5 +1,6 @@
 // Puts the page together: what is shown, what a press or a key does. One `update` draws it all and may run at any time.
 import { byId, counted, make, markTab, setText, toast, wireTabs } from "./dom.js";
+import { wireBulk } from "./bulk.js";
 import { Card } from "./card.js";
 import { EXAMPLE, KINDS } from "./kinds.js";
 import { ImportView } from "./import_view.js";
@@ -41,6 +42,7 @@ const act = {
     if (id !== null) act.open(id);
   },
   show(view) {
+    if (ui.view !== view) byId("toast").hidden = true;
     ui.view = view;
     update();
   },
@@ -109,7 +111,8 @@ const importer = new ImportView(workspace, (rows) => {
   if (bad) toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => { ui.onlyBad = true; act.open(rows[survey(rows, workspace.settings).bad[0]].id); });
   else toast(`${counted(rows.length, "row")} imported`, "Undo", act.undo);
   ui.active = rows[0].id;
-  act.show("rows");
+  ui.view = "rows";
+  update();
   table.reveal(rows[0].id);
 });
 const templateView = new TemplateView(workspace);
@@ -120,7 +123,7 @@ const store = new Store(workspace, tellSaved);
 function update() {
   const empty = workspace.rows.length === 0;
   for (const id of ["rows", "template", "submit"]) byId(id).hidden = id !== ui.view;
-  markTab(document.querySelector("nav.tabs"), byId(`tab-${ui.view}`));
+  markTab(byId("tabs"), byId(`tab-${ui.view}`));
   byId("empty").hidden = !empty;
   byId("work").hidden = empty;
   document.body.classList.toggle("editing", ui.cardOpen && ui.active !== null && ui.view === "rows" && !empty);
@@ -148,8 +151,9 @@ function bars() {
   byId("redo").disabled = workspace.future.length === 0;
   byId("export").disabled = workspace.rows.length === 0;
   byId("export-again").disabled = workspace.rows.length === 0;
-  for (const id of ["duplicate", "delete"]) byId(id).disabled = none;
+  for (const id of ["duplicate", "delete", "bulk"]) byId(id).disabled = none;
   for (const id of ["up", "down"]) byId(id).disabled = none || Boolean(ui.find || ui.onlyBad);
+  document.body.classList.toggle("selecting", ui.selection.size > 0);
   byId("only-bad").checked = ui.onlyBad;
   if (byId("find") !== document.activeElement) byId("find").value = ui.find;
 }
@@ -157,7 +161,7 @@ function bars() {
 function foot() {
   const some = ui.selection.size ? `${ui.selection.size.toLocaleString("en")} selected · ` : "";
   const shown = table.filtered ? `${table.shown.length.toLocaleString("en")} of ${counted(workspace.rows.length, "row")} shown · ` : "";
-  setText(byId("foot"), `${some}${shown}press ? for the keys`);
+  setText(byId("foot"), `${some}${shown}`);
   byId("nothing").hidden = table.shown.length > 0;
 }
 
@@ -190,7 +194,9 @@ function wire() {
   byId("clear-dialog").addEventListener("close", () => { if (byId("clear-dialog").returnValue === "yes") clear(); });
   byId("find").addEventListener("input", (event) => { ui.find = event.target.value; update(); });
   byId("only-bad").addEventListener("change", (event) => { ui.onlyBad = event.target.checked; update(); });
-  wireTabs(document.querySelector("nav.tabs"), (tab) => act.show(tab.getAttribute("aria-controls")));
+  wireTabs(byId("tabs"), (tab) => act.show(tab.getAttribute("aria-controls")));
+  press("keys", () => byId("keys-dialog").showModal());
+  wireBulk(workspace, act.chosen, act.undo);
   wireKeys({ act, table, ui, importer, update });
 }
 

@@ -6,8 +6,11 @@ import { onOneLine, rawAt, remove, setRaw } from "./jsontext.js";
 import { lensOf, valueAt } from "./lens.js";
 import { optionGroups } from "./options.js";
 import { otherFields, otherNames } from "./others.js";
+import { dialectOf } from "./rules.js";
 import { parsedOf } from "./table.js";
 import { checkOf } from "./state.js";
+
+const LONG = 20_000; // characters from which finding the direction of a text makes a browser slow
 
 /** A row under edit: what the parts of the form need to read it and to write into it. */
 class Draft {
@@ -21,7 +24,7 @@ class Draft {
   take(row) {
     this.raw = row.raw;
     this.parsed = parsedOf(row);
-    this.dialect = checkOf(row, this.workspace.settings).dialect;
+    this.dialect = this.parsed ? dialectOf(this.parsed) : "none";
     this.lens = this.parsed ? lensOf(this.dialect, this.parsed) : null;
   }
 
@@ -38,7 +41,9 @@ class Draft {
   /** Keep a control's content true to the row: `read` gives what it should show. */
   follow(element, read) {
     this.controls.push({ element, read });
-    element.value = read();
+    const value = read();
+    if (element.dir === "auto" && value.length > LONG) element.dir = "ltr";
+    element.value = value;
   }
 
   refresh() {
@@ -60,6 +65,8 @@ export class Card {
     this.button.close.addEventListener("click", () => act.close());
     this.button.back.addEventListener("click", () => act.walk(-1));
     this.button.next.addEventListener("click", () => act.walk(1));
+    this.button.duplicate.addEventListener("click", () => act.duplicate());
+    this.button.remove.addEventListener("click", () => act.remove());
     this.tabs = this.element.querySelector("[role=tablist]");
     wireTabs(this.tabs, (tab) => { this.ui.cardTab = tab.dataset.act; this.update(); });
   }

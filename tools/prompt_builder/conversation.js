@@ -170,6 +170,7 @@ function area(draft, label, path, rows) {
 function textField(draft, label, path, rows) {
   const element = area(draft, label, path, rows);
   element.removeAttribute("aria-label");
+  element.classList.add("tall");
   element.id = freshId();
   return [make("label", { for: element.id, text: label }), element];
 }

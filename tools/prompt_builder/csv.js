@@ -41,7 +41,7 @@ function readQuoted(text, separator, cursor, record) {
     cell += piece;
     cursor.line += countBreaks(piece);
     if (quote < 0) {
-      record.error = `line ${opened}: the quote opened here is never closed`;
+      record.error = opened === record.line ? "a quote opened here is never closed" : `a quote opened in line ${opened} is never closed`;
       cursor.at = text.length;
       return cell;
     }
@@ -51,7 +51,7 @@ function readQuoted(text, separator, cursor, record) {
     from = cursor.at + 1;
   }
   const rest = readBare(text, separator, cursor);
-  if (rest) record.error = `line ${opened}: text stands after a closing quote`;
+  if (rest) record.error = "text stands after a closing quote";
   return cell + rest;
 }
 
@@ -76,7 +76,7 @@ export function recordsToRows(records, columns, width) {
     const wanted = columns.filter((column) => column.index < record.cells.length);
     const pairs = wanted.map((column) => [column.name, record.cells[column.index]]);
     for (let i = width; i < record.cells.length; i += 1) pairs.push([`column_${i + 1}`, record.cells[i]]);
-    const wrong = record.cells.length !== width ? `line ${record.line}: ${record.cells.length} fields where ${width} are expected` : null;
+    const wrong = record.cells.length !== width ? `${record.cells.length} field${record.cells.length === 1 ? "" : "s"} where ${width} are expected` : null;
     const body = pairs.map(([name, cell]) => `${JSON.stringify(name)}: ${JSON.stringify(cell)}`).join(", ");
     return { raw: `{${body}}`, line: record.line, note: record.error ?? wrong };
   });

@@ -103,7 +103,8 @@ export class ImportView {
   }
 
   finish(replace) {
-    const rows = this.rows.map(({ row }) => this.workspace.makeRow(row.raw, row));
+    const from = this.source.name || "the pasted text";
+    const rows = this.rows.map(({ part, row }) => this.workspace.makeRow(row.raw, { ...row, note: row.note && `Line ${part.line} of ${from}: ${row.note}` }));
     if (rows.length === 0) return;
     this.dialog.close();
     if (replace) this.workspace.commit(rows, "replace all rows");

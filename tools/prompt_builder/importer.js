@@ -21,7 +21,8 @@ export function guessFormat(text, name = "") {
   const start = text.slice(0, 100_000).trimStart();
   if (start.startsWith("[")) return isJsonLine(start) && /\n\s*\S/.test(start) ? "jsonl" : "array";
   if (start.startsWith("{")) return isPretty(start) ? "array" : "jsonl";
-  if (BY_ENDING[ending]) return BY_ENDING[ending];
+  if (BY_ENDING[ending] && BY_ENDING[ending] !== "lines") return BY_ENDING[ending];
+  if (BY_ENDING[ending]) return looksTabular(start, "\t") ? "tsv" : "lines";
   return looksTabular(start, "\t") ? "tsv" : looksTabular(start, ",") ? "csv" : "lines";
 }
 

@@ -1,8 +1,9 @@
 // A template over columns, written as the job reads it: Jinja, of which the preview knows `{{ field }}` and `{{ field.inner }}`.
-import { find, items, members, rawAt } from "./jsontext.js";
+import { deeperThan, find, items, members, rawAt } from "./jsontext.js";
 
 const PLACE = /\{\{-?\s*([\s\S]*?)\s*-?\}\}/g;
 const SIMPLE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'\])*$/;
+const DEEPEST = 900; // levels of nesting
 const NAME = /^[A-Za-z_]\w*$/;
 const KEYWORDS = /^(?:true|false|none|True|False|None|not|and|or|if|else|is|in)$/;
 const METHODS = /\.(?:items|keys|values|get|copy|pop|update|clear|setdefault|popitem|fromkeys)\b/; // of Python's dict: a dot finds these first
@@ -39,7 +40,7 @@ export function fillTemplate(template, raw) {
   const text = source.replace(PLACE, (whole, expression) => {
     const value = rawAt(raw, rooted(pathOf(expression), raw));
     if (value === undefined) missing ??= expression;
-    return value === undefined ? whole : asPython(value);
+    return value === undefined ? whole : deeperThan(value, DEEPEST) ? "…" : asPython(value);
   });
   return { text, missing };
 }

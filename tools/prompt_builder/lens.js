@@ -78,8 +78,16 @@ export function summaryOf(lens, row) {
   if (Array.isArray(talk)) return lastWords(talk);
   const prompt = lens.prompt ? valueAt(row, lens.prompt) : undefined;
   if (typeof prompt === "string") return prompt;
-  if (prompt !== undefined) return JSON.stringify(prompt);
-  return JSON.stringify(valueAt(row, lens.base) ?? row).slice(0, 300);
+  return inShort(prompt ?? valueAt(row, lens.base) ?? row);
+}
+
+/** Write a value as JSON, or say that it is nested too deeply to be written. */
+export function inShort(value) {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "(nested too deeply to show)";
+  }
 }
 
 function lastWords(talk) {

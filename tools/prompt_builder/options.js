@@ -27,7 +27,7 @@ export function optionGroups(draft) {
 function group(name, fields, marks) {
   const count = make("span", { class: "pill" });
   const details = make("details", { "data-group": name }, [make("summary", {}, [make("span", { text: name }), count]), make("div", { class: "options" }, fields.map((field) => field.node))]);
-  details.open = fields.some((field) => field.isSet());
+  details.open = name === "Basics" || fields.some((field) => field.isSet());
   marks.push(() => {
     const set = fields.filter((field) => field.isSet()).length;
     setText(count, set ? `${set} set` : "");

@@ -51,7 +51,10 @@ export class Store {
     this.workspace.onChange(() => this.touch());
     addEventListener("pagehide", () => this.leave());
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.leave(); });
-    addEventListener("beforeunload", (event) => { if (this.dirty && !this.noted) event.preventDefault(); });
+    addEventListener("beforeunload", (event) => {
+      this.leave();
+      if (this.dirty && this.mine && !this.noted) event.preventDefault();
+    });
   }
 
   /** Become the tab that writes. With `steal`, another tab stops writing. */

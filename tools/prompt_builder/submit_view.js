@@ -50,7 +50,7 @@ export class SubmitView {
     byId("problems").replaceChildren(...bad.slice(0, LISTED).map((i) => make("li", {}, [
       make("button", { type: "button", class: "link", "data-id": rows[i].id, text: `Line ${i + 1}` }), ` ${checkOf(rows[i], settings).message}`])));
     byId("problems").hidden = bad.length === 0;
-    setText(byId("problems-more"), bad.length > LISTED ? `and ${(bad.length - LISTED).toLocaleString("en")} more: “Problems only” above the rows shows them all.` : "");
+    setText(byId("problems-more"), bad.length > LISTED ? `and ${(bad.length - LISTED).toLocaleString("en")} more: “Problems” above the rows shows them all.` : "");
   }
 
   async copy() {

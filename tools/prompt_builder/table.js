@@ -1,7 +1,7 @@
 // The rows as a table of which only the visible part exists, so that 100,000 rows scroll like ten.
 import { byId, make } from "./dom.js";
 import { fillTemplate } from "./jinja.js";
-import { lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
+import { inShort, lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
 import { CHECKED, OPTIONS } from "./fields.js";
 import { dialectOf } from "./rules.js";
 import { checkOf } from "./state.js";
@@ -55,7 +55,7 @@ function faceOf(row) {
 
 function cell(value) {
   if (value === undefined) return "";
-  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, SHOWN);
+  return (typeof value === "string" ? value : inShort(value)).slice(0, SHOWN);
 }
 
 function optionWords(lens, parsed) {

@@ -74,7 +74,7 @@ export class TemplateView {
     const lacking = rows.filter((row) => fillTemplate(this.workspace.settings.template, row.raw).missing !== null).length;
     const here = filled?.missing ? `This row has no field “${filled.missing}”. ` : "";
     if (rows.length === 0) return here;
-    return here + (lacking ? `${counted(lacking, "row")} of ${rows.length.toLocaleString("en")} lack a field and would fail.` : `All ${counted(rows.length, "row")} have every field.`);
+    return here + (lacking ? `${lacking.toLocaleString("en")} of ${counted(rows.length, "prompt row")} would fail: a field is missing.` : `Every field is there in ${rows.length === 1 ? "the prompt row" : `all ${counted(rows.length, "prompt row")}`}.`);
   }
 
   /** Write the filled template into each prompt row that has its fields. */
