@@ -102,6 +102,7 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PARTS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the parameters in their own order
     style = "\n".join(_read(f"{name}.css") for name in STYLES)
     script = '"use strict";\n(() => {\n' + "\n".join(_read(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
     return environment.get_template("page.html.jinja").render(

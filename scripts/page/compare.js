@@ -74,8 +74,8 @@ function comparedBlock(comparison, at, left, right, vote) {
   const head = (name, view, text) => el("div", { class: "head" }, el("h3", {}, name),
     view ? [view.finish ? el("span", { class: "chip" }, view.finish) : null, el("span", { class: "muted" }, view.tokensOut === null ? `${count(text.length)} characters` : `${count(view.tokensOut)} tokens`), copyButton("Copy", "Answer", text)] : null);
   const side = (name, view, text, which) => el("section", { "aria-label": name }, head(name, view, text), view ? diffSide(pieces, which) : el("p", { class: "none" }, "The other run has no such row."));
-  return el("div", {},
+  return el("div", { class: "compared" },
     el("section", { class: "asked", "aria-label": "Prompt" }, el("h3", {}, "Prompt"), conversation(left.turns, "markdown")),
-    el("div", { class: "pair" }, side("Left", left, texts[0], "left"), side("Right", right, texts[1], "right")),
+    el("div", { class: "pair even" }, side("Left", left, texts[0], "left"), side("Right", right, texts[1], "right")),
     voteBar(comparison.votes.get(at), vote));
 }

@@ -62,8 +62,8 @@ class Store {
     if (this.size === this.line.length) this.grow();
     const at = this.size++;
     const values = { ...view, block, place, length: view.answers.reduce((sum, answer) => sum + (answer.text || "").length, 0), kind: kindOf(view) };
-    for (const name of NUMBERS) this[name][at] = values[name] ?? NaN;
     values.sum = checksum(view, values.kind);
+    for (const name of NUMBERS) this[name][at] = values[name] ?? NaN;
     values.code = view.error ? view.error.code : "";
     values.label = values.kind === "class" ? classesOf(view.body).map((item) => item.label).find(Boolean) : "";
     for (const name of NAMES) this[name][at] = this[name + "Names"].of(values[name] || "");

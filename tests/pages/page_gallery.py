@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 from page import PageRow
-from page_rows import SUBJECTS, page_row
+from pages.page_rows import SUBJECTS, page_row
 
 ARABIC = "الطقس جميل اليوم، وسوف نذهب إلى الحديقة."
 CHINESE = "光合作用是植物利用阳光把水和二氧化碳转化为养分的过程。"

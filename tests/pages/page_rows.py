@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ WORDS = (
     "because through between often during usually however therefore although several important common different simple natural early modern "
     "carbon oxygen pressure distance signal memory pattern market season culture language measure history theory practice result question answer"
 ).split()
+RANKED = list(itertools.accumulate(0.965**rank for rank in range(len(WORDS))))  # common words first
 MARKDOWN = """## {0} in short
 
 **{0}** matters for *three* reasons:
@@ -47,7 +49,7 @@ def sentence_text(rand: random.Random, words: int) -> str:
     out: list[str] = []
     while len(out) < words:
         size = rand.randint(6, 18)
-        picked = [WORDS[min(int(rand.expovariate(0.035)), len(WORDS) - 1)] for _ in range(size)]
+        picked = rand.choices(WORDS, cum_weights=RANKED, k=size)
         picked[rand.randrange(size)] = rand.choice(SUBJECTS)
         out += [picked[0].capitalize(), *picked[1:-1], picked[-1] + "."]
     return " ".join(out)

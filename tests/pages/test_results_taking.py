@@ -1,0 +1,224 @@
+"""results.html in Chromium: taking rows along, and comparing two runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+
+import pytest
+from page import DEFAULTS, PageRow
+from pages.page_gallery import HOSTILE_TEXTS, gallery, hostile, kinds
+from pages.page_rows import page_row, prompt_rows
+from pages.results_page import as_jsonl, drop, lines_shown, make_page, opened, saved, saved_bytes, search, wait_for_count, wait_for_line
+from playwright.sync_api import Browser
+
+FORMULA = tuple("=+-@\t\r\n＝＋－＠|%")
+
+
+@pytest.fixture(scope="module")
+def prompts_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_page(tmp_path_factory.mktemp("prompts"), prompt_rows(60))
+
+
+def other_run(path: Path, changed: dict[int, str], *, shuffled: bool = False) -> Path:
+    """Write an output.jsonl of the same prompts with some answers changed."""
+    lines = []
+    for row in prompt_rows(60):
+        line = json.loads(row.output)
+        if row.line in changed:
+            line["generated_text"] = changed[row.line]
+        lines.append(json.dumps(line))
+    if shuffled:
+        random.Random(1).shuffle(lines)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+# 4. Taking along
+
+
+def test_the_answer_is_copied_as_it_was_written(chromium: Browser, prompts_page: Path) -> None:
+    answer = json.loads(next(iter(prompt_rows(60))).output)["generated_text"]
+    with opened(chromium, prompts_page, "#row=1", permissions=["clipboard-read", "clipboard-write"]) as page:
+        wait_for_line(page, 1)
+        page.keyboard.press("c")
+        page.wait_for_selector("#toast.shown")
+        assert page.evaluate("navigator.clipboard.readText()") == answer
+
+
+def test_what_is_filtered_is_saved_as_jsonl_byte_for_byte(chromium: Browser, tmp_path: Path) -> None:
+    rows = hostile()
+    with opened(chromium, make_page(tmp_path, rows)) as page:
+        file = saved(page, "#jsonl")
+        assert file.suggested_filename == "rows.jsonl"
+        assert Path(file.path()).read_bytes() == as_jsonl(rows)
+        page.click("[data-status=failed]")
+        page.wait_for_selector("[data-status=failed][aria-pressed=true]")
+        assert saved_bytes(page, "#jsonl") == as_jsonl(row for row in rows if row.status != "succeeded")
+
+
+def test_csv_has_a_column_for_each_field_and_keeps_long_numbers(chromium: Browser, tmp_path: Path) -> None:
+    with opened(chromium, make_page(tmp_path, gallery())) as page:
+        text = saved_bytes(page, "#csv").decode("utf-8-sig")
+    table = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [int(row["line"]) for row in table] == [row.line for row in gallery()]
+    by_name = dict(zip([name for name, _, _ in kinds()], table, strict=False))
+    assert by_name["big number"]["order"] == "12345678901234567890"
+    assert by_name["tool call"]["answer"] == 'get_weather({"city": "Paris", "days": 3})'
+    assert by_name["openai 404"]["error_code"] == "NotFoundError"
+    assert json.loads(by_name["rank"]["result"])[0] == {"index": 0, "score": 0.97}
+
+
+def test_no_cell_of_the_csv_is_a_formula(chromium: Browser, tmp_path: Path) -> None:
+    with opened(chromium, make_page(tmp_path, hostile())) as page:
+        text = saved_bytes(page, "#csv").decode("utf-8-sig")
+    table = list(csv.reader(io.StringIO(text, newline="")))
+    assert len({len(row) for row in table}) == 1
+    for row in table:
+        for cell in row:
+            assert not cell.lstrip(" \"'").startswith(FORMULA) or cell.startswith("'")
+    assert any(cell == "'" + text for row in table for cell in row for text in HOSTILE_TEXTS if text.startswith("=HYPERLINK"))
+
+
+def test_failed_rows_are_saved_as_the_input_lines_that_they_were(chromium: Browser, tmp_path: Path) -> None:
+    given = [
+        b'{"prompt": "a", "error": "mine", "big": 12345678901234567890}',
+        b'{"custom_id": "x", "method": "POST", "url": "/v1/chat/completions", "body": {}}',
+        b"{broken \xff",
+        b'{"prompt":  "kept, {as} \\"written\\"",   "n": 1.0}',
+        b'{"input": {"prompt": "x"}, "id": 3}',
+        b'{"recordId": "R1", "modelInput": {"error": 1}}',
+    ]
+    error = b'{"code": "c", "message": "m", "status": null, "attempts": 1}'
+    rows = [
+        failed(1, "prompt", given[0][:-1] + b', "error": ' + error + b"}", given[0]),
+        failed(2, "openai", b'{"id": "b", "custom_id": "x", "response": null, "error": ' + error + b"}", given[1]),
+        failed(3, "none", b'{"line": 3, "error": ' + error + b"}", given[2]),
+        failed(4, "prompt", given[3][:-1] + b', "error": ' + error + b"}", b""),
+        failed(5, "runpod", given[4][:-1] + b', "status": "FAILED", "error": "e"}', b""),
+        failed(6, "bedrock", given[5][:-1] + b', "error": {"errorCode": 1, "errorMessage": "m"}}', b""),
+    ]
+    with opened(chromium, make_page(tmp_path, rows)) as page:
+        file = saved(page, "#retry")
+        assert file.suggested_filename == "retry.jsonl"
+        assert Path(file.path()).read_bytes() == b"\n".join(given) + b"\n"
+
+
+def failed(line: int, dialect: str, output: bytes, given: bytes) -> PageRow:
+    """Return a failed row with these bytes."""
+    return PageRow(line=line, status="failed", dialect=dialect, endpoint="", output=output, input=given, started=None, seconds=None, attempts=1, worker="")
+
+
+def test_the_command_says_again_what_is_not_the_default(chromium: Browser, tmp_path: Path) -> None:
+    parameters = {**DEFAULTS, "ModelName": "org/my model", "Temperature": 0.7, "MaxTokens": 64, "SystemPrompt": "It's $HOME; `id`", "Prompts": "1-9", "OutputDir": "/tmp/x", "HfToken": "secret"}
+    path = make_page(tmp_path, prompt_rows(60), parameters=parameters, rerun="17", input={"name": "my prompts.jsonl", "sha256": "", "lines": 60})
+    with opened(chromium, path) as page:
+        commands = page.locator(".command code").evaluate_all("all => all.map(one => one.textContent.trim())")
+    own = "-p 'ModelName=org/my model' -p MaxTokens=64 -p 'SystemPrompt=It'\\''s $HOME; `id`'"
+    assert commands == [
+        f"deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 {own}",
+        f"deadline bundle submit . -p 'InputFile=my prompts.jsonl' -p Prompts=17 {own}",
+    ]
+
+
+def test_a_rerun_range_that_does_not_fit_leaves_the_command_with_the_file(chromium: Browser, tmp_path: Path) -> None:
+    with opened(chromium, make_page(tmp_path, prompt_rows(60), rerun=None)) as page:
+        assert page.locator(".command").count() == 1
+
+
+def test_finding_why_row_17_failed_and_taking_it_along_takes_five_actions(chromium: Browser, prompts_page: Path) -> None:
+    with opened(chromium, prompts_page, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.click(".legend button:has-text('failed')")  # 1
+        page.click("#list [data-line='17']")  # 2
+        page.wait_for_selector("#body .error")
+        assert "maximum context length is 4096 tokens" in page.locator("#body .error").inner_text()
+        with page.expect_download() as waiting:
+            page.click("text=Save failed lines")  # 3
+        assert json.loads(Path(waiting.value.path()).read_bytes())["id"] == "000017"
+        page.click(".command:has-text('retry.jsonl') button")  # 4
+        page.wait_for_function("() => document.getElementById('toast').textContent === 'Command copied'")
+        assert page.evaluate("navigator.clipboard.readText()") == "deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 -p MaxTokens=256"
+
+
+# 5. Comparing
+
+
+def test_two_runs_pair_by_line_and_their_differences_are_marked(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    answer = json.loads(list(prompt_rows(60))[1].output)["generated_text"]
+    first, rest = answer.split(" ", 1)
+    other = other_run(tmp_path / "other.jsonl", {2: f"Another {rest}", 30: "Short."})
+    with opened(chromium, prompts_page) as page:
+        drop(page, other, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        assert "60 pairs: 2 differ, 58 are the same" in page.locator("#compare").inner_text()
+        page.click("text=Differences only")
+        wait_for_count(page, "2 of 60 rows")
+        assert lines_shown(page) == [2, 30]
+        page.click("#list [data-line='2']")
+        wait_for_line(page, 2)
+        assert page.locator("#body del").all_inner_texts() == [first]
+        assert page.locator("#body ins").all_inner_texts() == ["Another"]
+        assert page.locator("#body .even .chip").all_inner_texts() != []
+
+
+def test_rows_in_another_order_pair_by_id(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    other = other_run(tmp_path / "other.jsonl", {5: "Short."}, shuffled=True)
+    with opened(chromium, prompts_page) as page:
+        drop(page, other, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        assert "60 pairs: 1 differ" in page.locator("#compare").inner_text()
+        page.select_option("#compare select", "line")
+        page.wait_for_function("() => !document.getElementById('compare').textContent.includes('60 pairs: 1 differ')")
+
+
+def test_an_earlier_page_can_be_compared_with(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    earlier = make_page(tmp_path, prompt_rows(40))
+    with opened(chromium, prompts_page) as page:
+        drop(page, earlier, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        assert "40 pairs: 0 differ, 40 are the same; 20 only here, 0 only there" in page.locator("#compare").inner_text()
+        page.click("text=Stop comparing")
+        page.wait_for_selector("#compare", state="hidden")
+
+
+def test_votes_are_given_by_key_and_saved(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    other = other_run(tmp_path / "other.jsonl", {})
+    with opened(chromium, prompts_page, "#row=1") as page:
+        drop(page, other, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        for line, key in enumerate("123", start=1):
+            wait_for_line(page, line)
+            page.wait_for_selector(".votes")
+            page.keyboard.press(key)
+        wait_for_line(page, 4)
+        votes = [json.loads(line) for line in saved_bytes(page, "text=Export votes").splitlines()]
+    assert [(vote["line"], vote["id"], vote["vote"], vote["other_line"]) for vote in votes] == [(1, "000001", "left", 1), (2, "000002", "tie", 2), (3, "000003", "right", 3)]
+
+
+def test_differences_rebuild_both_texts(chromium: Browser, tmp_path: Path) -> None:
+    rand = random.Random(4)
+    words = ["a", "b", "c", "好", "\n", "  ", "é"]
+    left = [page_row(n, {"prompt": "p", "id": str(n), "generated_text": " ".join(rand.choices(words, k=rand.randint(1, 40)))}, rand) for n in range(1, 13)]
+    right = [json.dumps({"prompt": "p", "id": str(n), "generated_text": " ".join(rand.choices(words, k=rand.randint(1, 40)))}) for n in range(1, 13)]
+    (tmp_path / "other.jsonl").write_text("\n".join(right), encoding="utf-8")
+    with opened(chromium, make_page(tmp_path, left)) as page:
+        drop(page, tmp_path / "other.jsonl", "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        for n in range(12):
+            page.evaluate(f"location.hash = '#row={n + 1}'")
+            wait_for_line(page, n + 1)
+            sides = page.locator("#body .even .text").evaluate_all("all => all.map(one => one.textContent)")
+            assert sides == [json.loads(left[n].output)["generated_text"], json.loads(right[n])["generated_text"]]
+
+
+def test_a_whole_output_file_opens_in_the_page(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    (tmp_path / "output.jsonl").write_bytes(as_jsonl(prompt_rows(5000, words=30)))
+    with opened(chromium, prompts_page) as page:
+        drop(page, tmp_path / "output.jsonl", "Open its rows here")
+        wait_for_count(page, "5,000 rows")
+        search(page, "context length")
+        wait_for_count(page, "1 of 5,000 rows")
+        assert saved_bytes(page, "#jsonl") == as_jsonl(row for row in prompt_rows(5000, words=30) if row.line == 17)
