@@ -7,31 +7,44 @@ from __future__ import annotations
 
 import base64
 import binascii
+import http.client
+import os
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from client import PASSING, Unanswered
+from dialects.base import Failure
 from rows import RowError
 from transfer import shown
 
-SIZE_LIMIT = 512 << 20  # bytes
+SIZE_LIMIT = int(os.environ.get("VLLM_MAX_AUDIO_CLIP_FILESIZE_MB", "25")) << 20  # bytes; what the server takes
 TIMEOUT = 60  # seconds without a byte
 
 
 def fetched(url: str) -> tuple[str, bytes]:
-    """Return (file name, content). Raises RowError invalid_value or file_unavailable."""
+    """Return (file name, content). Raises RowError for what will never be had, Unanswered for what may be later."""
     if url.startswith("data:"):
         return "audio", _data(url)
     if not url.startswith(("http://", "https://")):
         raise RowError("invalid_value", '"file_url" must be an http, https or data URL')
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as response:
-            content = response.read(SIZE_LIMIT + 1)
-    except (OSError, ValueError) as error:
-        raise RowError("file_unavailable", f'"file_url" {shown(url)}: {getattr(error, "reason", error)}') from None
+            content: bytes = response.read(SIZE_LIMIT + 1)
+    except (http.client.InvalidURL, ValueError):  # their texts hold the whole URL
+        raise RowError("invalid_value", f'"file_url" {shown(url)} is no URL that can be asked') from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _unavailable(url, error) from None
     if len(content) > SIZE_LIMIT:
         raise RowError("invalid_value", f'"file_url" {shown(url)} is larger than {SIZE_LIMIT:,} bytes')
     return urllib.parse.urlsplit(url).path.rpartition("/")[2] or "audio", content
+
+
+def _unavailable(url: str, error: Exception) -> Unanswered:
+    status = error.code if isinstance(error, urllib.error.HTTPError) else None
+    reason = f"HTTP {status}" if status else str(getattr(error, "reason", error)) or type(error).__name__
+    failure = Failure("file_unavailable", f'"file_url" {shown(url)}: {reason}')
+    return Unanswered(failure, passing=status is None or status in PASSING)
 
 
 def _data(url: str) -> bytes:

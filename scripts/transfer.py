@@ -41,29 +41,34 @@ def shown(url: str) -> str:
 def download(url: str, path: Path, report: Report) -> None:
     """Write what `url` answers to `path`, resuming after a lost connection; the file appears whole or not at all.
 
-    Raises TransferError when the server refuses, or after five attempts.
+    Raises TransferError when the server refuses, or after five attempts in a row that bring nothing new.
     """
-    _check_scheme(url, "InputUrl")
+    what = f"InputUrl {shown(url)}"
+    address = _address(url, "InputUrl")
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
     validator: dict[str, str] = {}
-    _retried(lambda: _download_rest(url, partial, validator, report), f"InputUrl {shown(url)}", report)
+    _retried(lambda: _download_rest(address, partial, validator, report), what, report, lambda: _size_of(partial))
     partial.replace(path)
 
 
 def upload(path: Path, url: str, report: Report) -> None:
     """PUT a file to `url`. Raises TransferError when the server refuses, or after five attempts."""
-    _check_scheme(url, "OutputUrl")
-    _retried(lambda: _put(path, url), f"OutputUrl {shown(url)}", report)
+    address = _address(url, "OutputUrl")
+    _retried(lambda: _put(path, address), f"OutputUrl {shown(url)}", report, lambda: 0)
 
 
-def _check_scheme(url: str, name: str) -> None:
+def _address(url: str, name: str) -> str:
+    """Return a URL that urllib can ask, its characters beyond ASCII and its spaces escaped."""
     if not url.lower().startswith(("http://", "https://")):
         raise TransferError(f"{name} must begin with http:// or https://; for s3:// make a presigned URL")
+    return urllib.parse.quote(url, safe="%/:?#[]@!$&'()*+,;=~-._")
 
 
-def _retried(action: Callable[[], None], what: str, report: Report) -> None:
-    for attempt in range(1, ATTEMPTS + 1):
+def _retried(action: Callable[[], None], what: str, report: Report, progress: Callable[[], int]) -> None:
+    """Run an action until it succeeds; attempts that made progress do not count against ATTEMPTS."""
+    attempt, reached = 1, 0
+    while True:
         try:
             action()
             return
@@ -73,11 +78,15 @@ def _retried(action: Callable[[], None], what: str, report: Report) -> None:
                 hint = "; a presigned URL may have expired" if error.code in (400, 403) else ""
                 raise TransferError(f"{what}: HTTP {error.code}{hint}") from None
             reason = f"HTTP {error.code}"
+        except http.client.InvalidURL:  # its text holds the whole URL
+            raise TransferError(f"{what}: this is no URL that can be asked; check it") from None
         except (OSError, http.client.HTTPException) as error:
             reason = _reason(error)
             if attempt == ATTEMPTS:
                 raise TransferError(f"{what}: {reason}, {ATTEMPTS} attempts") from None
-        report(f"{what}: {reason}; attempt {attempt + 1} of {ATTEMPTS} follows")
+        before, reached = reached, progress()
+        attempt = 1 if reached > before else attempt + 1
+        report(f"{what}: {reason}; attempt {attempt} of {ATTEMPTS} follows")
         time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
 
 
@@ -86,20 +95,27 @@ def _reason(error: Exception) -> str:
     return f"{type(cause).__name__}: {cause}" if not isinstance(cause, str) else cause
 
 
+def _size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def _download_rest(url: str, partial: Path, validator: dict[str, str], report: Report) -> None:
     """Append what is still missing; a server that cannot resume, or whose object changed, starts the file again."""
-    have = partial.stat().st_size if partial.exists() else 0
+    have = _size_of(partial)
     headers = {"Accept-Encoding": "identity"}
     if have and validator:
         headers |= {"Range": f"bytes={have}-", "If-Range": validator["etag"]}
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
-        resumed = response.status == 206
+        resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        if response.status == 206 and not resumed:
+            validator.clear()
+            raise http.client.HTTPException("the server sent another part than was asked for")
         have = have if resumed else 0
         if etag := response.headers.get("ETag"):
             validator["etag"] = etag
         length = response.headers.get("Content-Length")
         total = have + int(length) if length is not None else None
-        report(f"fetching {shown(url)}, {_size(total)}" + (f", from byte {have}" if have else ""))
+        report(f"fetching {shown(url)}, {_size(total)}" + (f", from byte {have:,}" if have else ""))
         with partial.open("ab" if resumed else "wb") as file:
             copied = have + _copy(response, file)
     if total is not None and copied != total:
@@ -118,9 +134,20 @@ def _size(count: int | None) -> str:
     return "length not told" if count is None else f"{count:,} bytes"
 
 
+class _PutRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows 307 and 308 of a PUT, which S3 sends while a new bucket's name spreads."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:  # noqa: ARG002
+        """Return the same PUT for the new address, its file from the beginning."""
+        if code not in (307, 308):
+            return None
+        req.data.seek(0)
+        return urllib.request.Request(newurl, data=req.data, headers=dict(req.header_items()), method="PUT")
+
+
 def _put(path: Path, url: str) -> None:
+    opener = urllib.request.build_opener(_PutRedirects)
     with path.open("rb") as file:
         headers = {"Content-Length": str(path.stat().st_size), "Content-Type": ""}
-        request = urllib.request.Request(url, data=file, headers=headers, method="PUT")
-        with urllib.request.urlopen(request, timeout=TIMEOUT):
+        with opener.open(urllib.request.Request(url, data=file, headers=headers, method="PUT"), timeout=TIMEOUT):
             pass
