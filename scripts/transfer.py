@@ -19,6 +19,7 @@ ATTEMPTS = 5
 FIRST_PAUSE = 0.5  # seconds, doubled after every attempt
 TIMEOUT = 60  # seconds without a byte
 BLOCK = 1 << 20  # bytes read at a time
+UNREADABLE = "no URL that can be read"
 _PASSING_STATUS = {408, 409, 425, 429, 500, 502, 503, 504}  # worth another attempt
 
 Report = Callable[[str], None]
@@ -34,7 +35,7 @@ def shown(url: str) -> str:
         parts = urllib.parse.urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "(an unreadable URL)"
+        return UNREADABLE
     return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}" + ("?..." if parts.query else "")
 
 
@@ -62,6 +63,8 @@ def _address(url: str, name: str) -> str:
     """Return a URL that urllib can ask, its characters beyond ASCII and its spaces escaped."""
     if not url.lower().startswith(("http://", "https://")):
         raise TransferError(f"{name} must begin with http:// or https://; for s3:// make a presigned URL")
+    if shown(url) == UNREADABLE:
+        raise TransferError(f"{name} is {UNREADABLE}; check it")
     return urllib.parse.quote(url, safe="%/:?#[]@!$&'()*+,;=~-._")
 
 
@@ -78,8 +81,6 @@ def _retried(action: Callable[[], None], what: str, report: Report, progress: Ca
                 hint = "; a presigned URL may have expired" if error.code in (400, 403) else ""
                 raise TransferError(f"{what}: HTTP {error.code}{hint}") from None
             reason = f"HTTP {error.code}"
-        except http.client.InvalidURL:  # its text holds the whole URL
-            raise TransferError(f"{what}: this is no URL that can be asked; check it") from None
         except (OSError, http.client.HTTPException) as error:
             reason = _reason(error)
             if attempt == ATTEMPTS:
