@@ -93,7 +93,10 @@ class Census:
 
     def __post_init__(self) -> None:
         known: dict[str, frozenset[str]] = KINDS if self.max_model_len is not None else {ANY_SERVER: frozenset()}
-        servers = {kind: Served(self.model, frozenset({self.model}), routes) for kind, routes in known.items()}
+        servers = {
+            kind: Served(self.model, frozenset({self.model}), routes, tokens=self.max_model_len)
+            for kind, routes in known.items()
+        }
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
         self._hashes = [array("Q") for _ in range(_BUCKETS)]
@@ -169,15 +172,17 @@ class Census:
         tokens = min(prompt_tokens(ask.body), size)
         budget = _budget(ask.body) if ask.route in sampling.GENERATING else 0
         choices = ask.body.get("n")
-        self.prompt_tokens += tokens
-        self.answer_limit += budget * (choices if isinstance(choices, int) else 1)
-        self.longest = max(self.longest, (tokens, line))
         limit = self.max_model_len
+        self.prompt_tokens += tokens
+        self.answer_limit += min(budget, limit or budget) * (choices if isinstance(choices, int) else 1)
+        self.longest = max(self.longest, (tokens, line))
+        if ask.lent:
+            budget = 0  # MaxTokens gives way to a long prompt, a row's own limit does not
         if limit is None or tokens + budget <= limit or "truncate_prompt_tokens" in ask.body:
             return
         if budget >= limit:
             what = f"an answer of up to {budget:,} tokens leaves no room for a prompt in MaxModelLen {limit:,}"
-            raise RowError("too_long", f"{what}; lower max_tokens or raise MaxModelLen")
+            raise RowError("too_long", f"{what}; lower the row's max_tokens or raise MaxModelLen")
         what = f"about {tokens:,} tokens of prompt" + (f" and up to {budget:,} of answer" if budget else "")
         raise RowError(MIGHT_NOT_FIT, f"{what} are more than MaxModelLen {limit:,}")
 
