@@ -1,4 +1,4 @@
-"""Input and output by URL: a real S3 implementation (moto) behind a proxy that cuts connections, and scripted servers."""
+"""Input and output by URL: a real S3 implementation (moto) behind a proxy that cuts, and scripted servers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any
 
 import boto3
 import pytest
-import transfer
 from botocore.client import BaseClient
 from botocore.config import Config
-from cut_proxy import Cuts, cut_proxy
 from moto.server import ThreadedMotoServer
+
+import transfer
+from cut_proxy import Cuts, cut_proxy
 from ranges import Lines
 from source import prepare
 
