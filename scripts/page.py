@@ -27,7 +27,8 @@ MAX_FAILED_BYTES = 64 << 20  # of MAX_BYTES, kept for failed rows
 PARTS = Path(__file__).parent / "page"
 SCRIPTS = (
     "dom", "json", "blocks", "dialects", "bodies", "store", "query", "markdown", "inline", "charts", "overview", "vectors",
-    "answer", "detail", "list", "filters", "export", "compare", "diff", "vote", "drop", "print", "keys", "main",
+    "answer", "detail", "list", "filters", "export", "compare", "diff", "vote", "drop", "print", "keys",
+    "failures", "state", "reader", "runs", "main",
 )  # fmt: skip  # each needs only those before it
 STYLES = ("base", "overview", "rows", "detail")
 HOLE = "<!--rows-->"  # where the template takes the blocks

@@ -5,7 +5,8 @@ into the page as text of 7 bits a character (1.17 bytes a byte, where base64 tak
 not survive an HTML parser (NUL, carriage return, `<`), so Latin letters stand for them. No letter of a row is readable
 there: markup, a closing script tag or a line separator in an answer is data and stays data.
 
-Blocks are spooled to a temporary file while the rows stream by; memory holds one block.
+Blocks are spooled to a temporary file while the rows stream by. They are compressed on a thread of their own (zlib works
+without the interpreter's lock), so that reading rows goes on meanwhile; memory holds a few blocks.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import json
 import math
 import tempfile
 import zlib
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 ROWS_A_BLOCK = 1_000
 BYTES_A_BLOCK = 1 << 20  # of rows; what a browser unpacks to show one row
+AHEAD = 3  # blocks being compressed while further rows come
 LEVEL = 5  # zlib: 6 gains 5 % and takes twice as long
 SUBSTITUTES = {b"\0": "À".encode(), b"\r": "Á".encode(), b"<": "Â".encode()}
 
@@ -48,8 +52,8 @@ class Block:
     first: int
     rows: int
     raw: int  # bytes of rows
-    offset: int
-    size: int
+    offset: int = 0
+    size: int = 0
 
 
 # Character n of a group takes the upper 7-n bits of byte n and, above them, the lower n bits of byte n-1.
@@ -87,6 +91,8 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)
+        self._compressor = ThreadPoolExecutor(1, thread_name_prefix="page-blocks")
+        self._compressing: deque[tuple[Block, Future[bytes]]] = deque()
         self._pending: list[PageRow] = []
         self._pending_bytes = 0
         self.blocks: list[Block] = []
@@ -101,19 +107,26 @@ class Spool:
         self.rows += 1
         self.raw += size
         if len(self._pending) >= ROWS_A_BLOCK or self._pending_bytes >= BYTES_A_BLOCK:
-            self.flush()
+            self._compress()
 
     def flush(self) -> None:
-        """Write the rows collected so far as a block."""
-        if not self._pending:
-            return
-        text = to_text(zlib.compress(pack(self._pending), LEVEL))
-        offset = self._file.tell()
-        self._file.write(text)
-        self.blocks.append(
-            Block(self._pending[0].line, len(self._pending), self._pending_bytes, offset, len(text)),
-        )
+        """Write the rows collected so far."""
+        if self._pending:
+            self._compress()
+        while self._compressing:
+            self._write_oldest()
+
+    def _compress(self) -> None:
+        """Hand the collected rows to the compressor; wait where it is behind."""
+        block = Block(first=self._pending[0].line, rows=len(self._pending), raw=self._pending_bytes)
+        self._compressing.append((block, self._compressor.submit(_compressed, self._pending)))
         self._pending, self._pending_bytes = [], 0
+        if len(self._compressing) > AHEAD:
+            self._write_oldest()
+
+    def _write_oldest(self) -> None:
+        block, text = self._compressing.popleft()
+        self.blocks.append(replace(block, offset=self._file.tell(), size=self._file.write(text.result())))
 
     def drop_last(self) -> None:
         """Forget the newest block."""
@@ -128,7 +141,13 @@ class Spool:
 
     def close(self) -> None:
         """Delete the temporary file."""
+        self._compressor.shutdown(cancel_futures=True)
         self._file.close()
+
+
+def _compressed(rows: list[PageRow]) -> bytes:
+    """Return a finished block's text."""
+    return to_text(zlib.compress(pack(rows), LEVEL))
 
 
 def pack(rows: list[PageRow]) -> bytes:

@@ -1,4 +1,4 @@
-// Taking rows along: JSONL byte for byte, CSV that no spreadsheet runs, failed lines to submit again, and the commands for it.
+// Taking rows along: JSONL byte for byte, CSV that no spreadsheet runs, failed lines to submit again.
 
 const NEWLINE = Uint8Array.of(10);
 
@@ -94,26 +94,4 @@ async function exportRetry(store) {
   }
   download("retry.jsonl", "application/x-ndjson", parts);
   if (unknown) say(`${plural(unknown, "line")} could not be told from the page: use the job's own retry.jsonl`);
-}
-
-/** A word for a POSIX shell. */
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
-
-/** Parameters a new submission has to say again: those that are not the template's defaults. */
-function ownParameters(summary, defaults) {
-  return Object.entries(summary.parameters || {})
-    .filter(([name, value]) => name in defaults && value !== "" && value !== null && String(value) !== String(defaults[name]))
-    .map(([name, value]) => `-p ${quoted(`${name}=${asText(value)}`)}`);
-}
-
-/** The command that submits the saved retry.jsonl. */
-function retryCommand(summary, defaults, rows) {
-  return ["deadline bundle submit .", "-p InputFile=retry.jsonl", `-p Prompts=${rows === 1 ? "1" : `1-${rows}`}`, ...ownParameters(summary, defaults)].join(" ");
-}
-
-/** The command that runs the failed lines of the same input again, or "" where their range is too long. */
-function rerunCommand(summary, defaults) {
-  if (!summary.rerun) return "";
-  const input = (summary.input || {}).name || "input.jsonl";
-  return ["deadline bundle submit .", `-p ${quoted(`InputFile=${input}`)}`, `-p ${quoted(`Prompts=${summary.rerun}`)}`, ...ownParameters(summary, defaults)].join(" ");
 }

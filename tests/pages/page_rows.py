@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import random
@@ -44,15 +45,22 @@ def measure(name):
 """
 
 
-def sentence_text(rand: random.Random, words: int) -> str:
-    """Return prose-like text; common words come up more often, as in real prose."""
-    out: list[str] = []
-    while len(out) < words:
+@functools.cache
+def sentences() -> tuple[str, ...]:
+    """Return a stock of sentences, so large that the compressor's window seldom sees one twice."""
+    rand = random.Random(11)
+    made = []
+    for _ in range(20_000):
         size = rand.randint(6, 18)
         picked = rand.choices(WORDS, cum_weights=RANKED, k=size)
         picked[rand.randrange(size)] = rand.choice(SUBJECTS)
-        out += [picked[0].capitalize(), *picked[1:-1], picked[-1] + "."]
-    return " ".join(out)
+        made.append(" ".join([picked[0].capitalize(), *picked[1:]]) + ".")
+    return tuple(made)
+
+
+def sentence_text(rand: random.Random, words: int) -> str:
+    """Return prose-like text of about so many words; common words come up more often, as in real prose."""
+    return " ".join(rand.choices(sentences(), k=max(1, words // 12)))
 
 
 def prompt_row(line: int, rand: random.Random, *, failed: bool = False, words: int = 120) -> PageRow:
