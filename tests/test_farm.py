@@ -1,4 +1,4 @@
-"""The bundle on a farm: real submission, agents, attachments, vLLM and download. The scheduling is the harness's own."""
+"""The bundle on a farm: real submission, agents, attachments, vLLM and download. Scheduling is the harness's own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfn_stack import Stack
 
+from cfn_stack import Stack
 from farm import Farm, Job, tool
 
 pytestmark = [pytest.mark.farm, pytest.mark.vllm]
@@ -72,7 +72,7 @@ def test_the_tutorials_commands_leave_its_files_where_it_says(farm: Farm, conda_
     assert farm.wait(job, LOAD_SECONDS) == "SUCCEEDED"
     farm.deadline("job", "download-output", "--job-id", job.id, "--yes")  # it asks nothing of a pipe
 
-    assert FILES <= {path.name for path in (out / "output").iterdir()}
+    assert {path.name for path in (out / "output").iterdir()} >= FILES
     wanted = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines()[:10]]
     assert [row["id"] for row in rows_of(out)] == [row["id"] for row in wanted]
     assert all(row["generated_text"] for row in rows_of(out))
@@ -89,9 +89,10 @@ def test_the_tutorials_commands_leave_its_files_where_it_says(farm: Farm, conda_
 def sixty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write 60 rows; the last of each ten is long, so that a chunk is still at work when the others are answered."""
     file = tmp_path_factory.mktemp("rows") / "sixty.jsonl"
-    rows = [{"id": n, "prompt": f"What comes after {n}?"} for n in range(1, 61)]
-    long = {"max_tokens": 64, "min_tokens": 64}
-    file.write_text("".join(json.dumps(row | (long if row["id"] % 10 == 0 else {})) + "\n" for row in rows))
+    prompts: list[dict[str, object]] = [{"id": n, "prompt": f"What comes after {n}?"} for n in range(1, 61)]
+    for row in prompts[9::10]:
+        row |= {"max_tokens": 64, "min_tokens": 64}
+    file.write_text("".join(json.dumps(row) + "\n" for row in prompts), encoding="utf-8")
     return file
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
+import boto3
 
 from . import holder
 
