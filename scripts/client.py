@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import time
 import uuid
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any, Self
 
 import openai
@@ -23,7 +25,8 @@ else:
     import httpx as http  # type: ignore[no-redef]
 
 CONNECT_SECONDS = 10.0
-PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})  # what a later attempt can pass
+PASSING = frozenset({408, 409, 425, 429})  # what a later attempt can pass, besides every 5xx
+IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
 _SENDS_BYTES = "content" in inspect.signature(openai.AsyncOpenAI.post).parameters  # spares a second encoding
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
@@ -33,12 +36,21 @@ _CODES |= {429: "rate_limited", 503: "unavailable"}
 class Unanswered(Exception):
     """An attempt without an answer. `passing` tells whether another may succeed, `after` the seconds to wait first.
 
-    `lost` tells that the connection failed, so that the server itself may be gone.
+    `lost` tells that the connection failed, so that the server itself may be gone; `unsent` that there was none to begin
+    with, so that the server never saw the request.
     """
 
-    def __init__(self, failure: Failure, *, passing: bool, after: float | None = None, lost: bool = False) -> None:
+    def __init__(
+        self,
+        failure: Failure,
+        *,
+        passing: bool,
+        after: float | None = None,
+        lost: bool = False,
+        unsent: bool = False,
+    ) -> None:
         super().__init__(failure.message)
-        self.failure, self.passing, self.after, self.lost = failure, passing, after, lost
+        self.failure, self.passing, self.after, self.lost, self.unsent = failure, passing, after, lost, unsent
 
 
 class Client:
@@ -46,7 +58,8 @@ class Client:
 
     def __init__(self, url: str, key: str, concurrency: int) -> None:
         self.url = url.rstrip("/")
-        limits = http.Limits(max_connections=concurrency + 8, max_keepalive_connections=concurrency + 8)
+        spare = concurrency + 8
+        limits = http.Limits(max_connections=spare, max_keepalive_connections=spare, keepalive_expiry=IDLE_SECONDS)
         timeout = http.Timeout(None, connect=CONNECT_SECONDS)
         self._openai = openai.AsyncOpenAI(
             base_url=self.url,
@@ -72,16 +85,18 @@ class Client:
             raise _refused(error.status_code, error.response.content, error.response.headers) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
-            message = f"the connection to the server failed: {type(cause).__name__} {cause}".strip()
-            raise Unanswered(Failure("connection_lost", message), passing=True, lost=True) from None
+            message = f"the connection to the server failed: {str(cause) or type(cause).__name__}"[:MESSAGE_LIMIT]
+            unsent = isinstance(cause, http.ConnectError)
+            raise Unanswered(Failure("connection_lost", message), passing=True, lost=True, unsent=unsent) from None
         return _answer(response.status_code, response.content, response.headers)
 
 
 def _transport(limits: Any, timeout: Any) -> Any:
+    """Return a transport that takes no proxy from the environment: loopback and the key are not for one."""
     try:
-        return openai.DefaultAioHttpClient(limits=limits, timeout=timeout)
+        return openai.DefaultAioHttpClient(limits=limits, timeout=timeout, trust_env=False)
     except (AttributeError, RuntimeError):  # openai without its aiohttp extra
-        return openai.DefaultAsyncHttpxClient(limits=limits, timeout=timeout)
+        return openai.DefaultAsyncHttpxClient(limits=limits, timeout=timeout, trust_env=False)
 
 
 def _payload(ask: Ask, encoded: bytes, files: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -129,7 +144,7 @@ def _refused(status: int, content: bytes, headers: Mapping[str, str]) -> Unanswe
     message = _message(value) or content[:MESSAGE_LIMIT].decode("utf-8", "replace") or f"HTTP {status}"
     code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
     failure = Failure(code, message[:MESSAGE_LIMIT], status, body=body if isinstance(value, dict) else "")
-    return Unanswered(failure, passing=status in PASSING, after=_retry_after(headers))
+    return Unanswered(failure, passing=status in PASSING or status >= 500, after=_retry_after(headers))
 
 
 def _message(value: Any) -> str:
@@ -140,10 +155,13 @@ def _message(value: Any) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the server asks for, in either form of RFC 9110, section 10.2.3."""
+    text = headers.get("retry-after", "")
     try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
+        seconds = float(text) if text.isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, OverflowError):
         return None
+    return max(0.0, seconds)
 
 
 def refusal(error: RowError) -> Failure:

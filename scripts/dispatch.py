@@ -231,7 +231,9 @@ class Dispatcher:
         """Put a row that was in flight at a crash behind all others, or return its failure when it is the cause."""
         pending.crashes += 1
         if alone and pending.crashes > 1:
-            message = f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
+            message = (
+                f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
+            )
             attempts = pending.attempts + pending.crashes
             return replace(failure, code="server_crash", message=message, attempts=attempts)
         self._suspects.append(pending)

@@ -75,10 +75,10 @@ class Patience:
                     )
                     raise Unanswered(Failure("request_timeout", message), passing=True)
                 await asyncio.wait([task], timeout=left)
+            self._answers += 1
             return task.result()
         finally:
             task.cancel()
-            self._answers += 1
 
     async def look(self, *, busy: bool) -> None:
         """Look at the server once; call regularly."""

@@ -6,9 +6,11 @@ while it loads, and a failure carries the log's tail and, where the cause is kno
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -79,8 +81,11 @@ def hint(text: str) -> str:
     return next((advice for advice, signs in _HINTS.items() if re.search("|".join(signs), text, re.IGNORECASE)), "")
 
 
-def wait(state: State, key: str) -> None:
-    """Return when the server answers for its model. Raises ServerError when it dies or is not ready in time."""
+def wait(state: State, key: str, abandoned: threading.Event) -> None:
+    """Return when the server answers for its model.
+
+    Raises ServerError when it dies, is not ready in time, or nobody waits for it any more.
+    """
     limit = state.settings.start_timeout
     begun = shown = time.monotonic()
     seen = 0
@@ -96,13 +101,14 @@ def wait(state: State, key: str) -> None:
             )
         if now - shown > SHOW_SECONDS:
             shown, seen = now, _show_progress(state, seen, now - begun)
-        time.sleep(POLL_SECONDS)
+        if abandoned.wait(POLL_SECONDS):
+            raise ServerError("canceled while the server was starting")
 
 
 def _answers(state: State, key: str) -> bool:
     try:
         get(state, "/v1/models", key)
-    except (OSError, ValueError):
+    except UNREADABLE:
         return False
     return True
 
@@ -141,20 +147,21 @@ def _show_progress(state: State, seen: int, seconds: float) -> int:
 
 
 def get(state: State, path: str, key: str, timeout: float = ANSWER_SECONDS) -> Any:
-    """Return the JSON of a GET. Raises OSError (HTTPError included) or ValueError."""
+    """Return the JSON of a GET. Raises one of UNREADABLE (HTTPError is an OSError)."""
     request = urllib.request.Request(state.url + path, headers={"Authorization": f"Bearer {key}"})
     with OPENER.open(request, timeout=timeout) as response:
         return json.load(response)
 
 
 def post(state: State, path: str, key: str, body: dict[str, Any], timeout: float) -> Any:
-    """Return the JSON of a POST. Raises OSError (HTTPError included) or ValueError."""
+    """Return the JSON of a POST. Raises one of UNREADABLE (HTTPError is an OSError)."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     request = urllib.request.Request(state.url + path, json.dumps(body).encode(), headers)
     with OPENER.open(request, timeout=timeout) as response:
         return json.load(response)
 
 
+UNREADABLE = (OSError, ValueError, http.client.HTTPException)
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy must not see loopback or the key
 
 
@@ -168,9 +175,9 @@ def served(state: State, key: str) -> Served:
     except urllib.error.HTTPError as error:
         wants_key = ": it wants a key; set OPENAI_API_KEY on the worker" if error.code in (401, 403) else ""
         raise ServerError(f"The server at {state.url} answered HTTP {error.code}{wants_key}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        names = [str(model["id"]) for model in models]
+    except (*UNREADABLE, KeyError, TypeError) as error:
         raise ServerError(f"No OpenAI-compatible server answers at {state.url}: {error}") from None
-    names = [model["id"] for model in models]
     first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]
     if state.external and state.settings.model not in names:
         raise ServerError(f"The server at {state.url} serves {', '.join(names[:5])}; set ModelName to one of these")
@@ -183,9 +190,9 @@ def served(state: State, key: str) -> Served:
 def _routes(state: State, key: str) -> frozenset[str]:
     try:
         paths = get(state, "/openapi.json", key)["paths"]
-    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset(path for path, methods in paths.items() if "post" in methods)
+    except (*UNREADABLE, KeyError, TypeError, AttributeError):
         return frozenset()  # a server that does not tell is asked as the rows say
-    return frozenset(path for path, methods in paths.items() if "post" in methods)
 
 
 def _has_chat_template(state: State, key: str, model: str) -> bool:
@@ -197,16 +204,18 @@ def _has_chat_template(state: State, key: str, model: str) -> bool:
         if error.code >= 500:
             raise ServerError(_report(state, f"The server failed on a first request with HTTP {error.code}")) from None
         return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
-    except (OSError, ValueError) as error:
+    except UNREADABLE as error:
         raise ServerError(_report(state, f"The server did not answer a first request: {error}")) from None
     return True
 
 
-def wait_until_ready(state: State, folder: Path, key: str) -> tuple[State, Served]:
-    """Wait for a launched server, trying other ports when another program was quicker."""
+def wait_until_ready(
+    state: State, folder: Path, key: str, abandoned: threading.Event | None = None
+) -> tuple[State, Served]:
+    """Wait for a launched server, trying other ports when another program was quicker; `abandoned` ends the wait."""
     for attempt in range(PORT_ATTEMPTS):
         try:
-            wait(state, key)
+            wait(state, key, abandoned or threading.Event())
             break
         except PortTaken:
             if attempt == PORT_ATTEMPTS - 1:

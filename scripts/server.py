@@ -16,7 +16,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -24,6 +26,7 @@ import shards
 
 KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before the group is killed
+KILL_SECONDS = 60.0  # for killed processes to be gone; one that hangs in a driver never goes
 POLL_SECONDS = 0.2
 LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
 RESERVED_FLAGS = (
@@ -128,7 +131,12 @@ def gpu_memory() -> list[int]:
     if program is None:
         return []
     query = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    listing = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60).stdout
+    try:
+        listing = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60).stdout
+    except subprocess.TimeoutExpired:
+        raise ServerError(
+            "nvidia-smi does not answer: this worker's GPU is broken, another worker may do better"
+        ) from None
     sizes = [int(line) for line in listing.split() if line.isdigit()]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     return sizes if visible is None else sizes[: len([name for name in visible.split(",") if name.strip()])]
@@ -154,7 +162,8 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
     port = free_port()
     argv = command(settings, port, gpu_memory())
     log = folder / f"server-{len(loads) + 1}.log"
-    with log.open("wb") as output:
+    load = shards.new_token()
+    with log.open("wb") as output, _undisturbed():
         log.chmod(0o600)
         process = subprocess.Popen(
             argv,
@@ -165,12 +174,27 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
             cwd=folder,
             start_new_session=True,  # its own group: it outlives this action and is ended whole
         )
-    load = shards.new_token()
-    born = _born(process.pid)
-    url = f"http://127.0.0.1:{port}"
-    state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), settings)
-    save(state, folder)
+        born = _born(process.pid)
+        url = f"http://127.0.0.1:{port}"
+        state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), settings)
+        save(state, folder)
     return state
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put a SIGTERM off to the end of the block: a server that nobody has noted down yet would be an orphan."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if came:
+            signal.raise_signal(signal.SIGTERM)
 
 
 def free_port() -> int:
@@ -220,7 +244,8 @@ def stop(state: State, *, patience: float = STOP_SECONDS) -> bool:
         _reap(state.pid)
         time.sleep(POLL_SECONDS)
     killed = bool(_group(state))
-    while _group(state):
+    deadline = time.monotonic() + KILL_SECONDS
+    while _group(state) and time.monotonic() < deadline:
         _signal(state.pid, signal.SIGKILL)
         _reap(state.pid)
         time.sleep(POLL_SECONDS)
