@@ -162,6 +162,7 @@ def _expect(text: str, at: int, char: str, what: str, *, skip: bool = True) -> i
 
 
 def _nothing_after(text: str, at: int) -> None:
+    at = _skip(text, at)
     if at < len(text):
         raise json.JSONDecodeError("Extra data", text, at)
 

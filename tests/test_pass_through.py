@@ -1,4 +1,4 @@
-"""What a user keeps in a row comes back as it was: numbers, big integers, key order, escapes and unicode, byte for byte."""
+"""What a user keeps in a row comes back as it was, byte for byte: numbers, key order, escapes and unicode."""
 
 from __future__ import annotations
 

@@ -1,0 +1,140 @@
+"""What a job says once for all its rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import job
+from job import Defaults, JobError
+from prompt_template import PromptTemplate, TemplateError
+from rows import RowError
+
+PLAIN: dict[str, Any] = {
+    "max_tokens": 512,
+    "temperature": 0.7,
+    "sampling_params": "",
+    "system_prompt": "",
+    "template_file": "",
+    "schema_file": "",
+    "output_field": "generated_text",
+    "endpoint": "auto",
+}
+
+
+def defaults(**changed: Any) -> Defaults:
+    return job.defaults(**{**PLAIN, **changed})
+
+
+def test_a_job_lends_max_tokens_and_temperature() -> None:
+    assert defaults().options == {"max_tokens": 512, "temperature": 0.7}
+
+
+def test_temperature_minus_one_leaves_it_to_the_model() -> None:
+    assert "temperature" not in defaults(temperature=-1).options
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_in_sampling_params_beats_max_tokens(name: str) -> None:
+    options = defaults(sampling_params=json.dumps({name: 9, "top_p": 0.5})).options
+    assert options == {name: 9, "temperature": 0.7, "top_p": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"temperature": -0.5}, "^Temperature must be 0 or more, or -1"),
+        ({"sampling_params": "{"}, "^SamplingParams must be a JSON object"),
+        ({"sampling_params": "[1]"}, "^SamplingParams must be a JSON object"),
+        ({"sampling_params": '{"top_p": 2}'}, '^SamplingParams: "top_p" must be a number more than 0 and at most 1'),
+        ({"sampling_params": '{"stream": true}'}, "^SamplingParams: .stream. has no place in a batch"),
+        ({"output_field": ""}, "^OutputField must be"),
+        ({"output_field": "error"}, "^OutputField must be a name that no other result has"),
+        ({"output_field": "reasoning"}, "^OutputField must be a name that no other result has"),
+        ({"endpoint": "images"}, "^Endpoint must be one of auto, chat"),
+        ({"template_file": "none.jinja"}, "^PromptTemplateFile 'none.jinja' cannot be read"),
+        ({"schema_file": "none.json"}, "^ResponseSchemaFile 'none.json' cannot be read"),
+    ],
+)
+def test_a_parameter_that_cannot_be_used_is_named_as_the_form_names_it(changed: dict[str, Any], words: str) -> None:
+    with pytest.raises(JobError, match=words):
+        defaults(**changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "answer.json is not JSON"),
+        ("[]", "must hold a JSON schema"),
+        ('{"type": "nonsense"}', "is no JSON schema: .*type: 'nonsense'"),
+    ],
+)
+def test_a_schema_that_is_none_is_refused_before_the_model_loads(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text(text, encoding="utf-8")
+    with pytest.raises(JobError, match=f"^ResponseSchemaFile .*{words}"):
+        defaults(schema_file=str(tmp_path / "answer.json"))
+
+
+def test_a_template_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_bytes(b"\xef\xbb\xbfSay {{ word }}.\n")
+    template = defaults(template_file=str(tmp_path / "t.jinja")).template
+    assert template is not None
+    assert template.render({"word": "hi"}) == "Say hi."
+
+
+def test_a_template_that_does_not_compile_names_its_line(tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_text("a\n{% if %}\n", encoding="utf-8")
+    with pytest.raises(JobError, match=r"^PromptTemplateFile t.jinja: line 2: "):
+        defaults(template_file=str(tmp_path / "t.jinja"))
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "prompt"),
+    [
+        ("Translate: {{ text }}", {"text": "é <b> {{ 7*7 }}"}, "Translate: é <b> {{ 7*7 }}"),
+        ("{{ row['a b'] }}", {"a b": 1}, "1"),
+        ("{{ question.parts[0] }}", {"question": {"parts": ["x"]}}, "x"),
+        ("{{ row }}", {"row": "mine"}, "mine"),
+        ("{{ data | tojson }}", {"data": {"b": "é", "a": 1}}, '{"b": "é", "a": 1}'),
+        ("{{ note | default('none') }}", {}, "none"),
+        ("[1] {{ text }}", {"text": "x"}, "[1] x"),
+    ],
+)
+def test_a_template_makes_a_prompt_of_a_rows_fields(text: str, fields: dict[str, Any], prompt: str) -> None:
+    assert PromptTemplate(text).render(fields) == prompt
+
+
+def test_a_template_that_renders_a_list_of_messages_makes_a_conversation() -> None:
+    template = PromptTemplate(
+        '[{"role": "system", "content": "Judge."}, {"role": "user", "content": {{ a | tojson }}}]'
+    )
+    assert template.render({"a": 'He said "é" </script>'}) == [
+        {"role": "system", "content": "Judge."},
+        {"role": "user", "content": 'He said "é" </script>'},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{{ missing }}", "'missing' is undefined; the row has no such field"),
+        ("{{ a.b }}", "has no attribute 'b'"),
+        ("{{ a.__class__.__mro__ }}", "."),
+        ("{{ rows.append(1) }}", "."),
+        ("{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{% for i in range(10000000) %}x{% endfor %}", "range"),
+        ("  {# nothing #}\n", "empty prompt"),
+    ],
+)
+def test_what_a_template_cannot_do_is_the_rows_error(text: str, words: str) -> None:
+    with pytest.raises(RowError, match=words) as raised:
+        PromptTemplate(text).render({"a": {}, "rows": []})
+    assert raised.value.code == "template_error"
+
+
+def test_a_template_cannot_read_files() -> None:
+    with pytest.raises((TemplateError, RowError)):
+        PromptTemplate("{% include '/etc/passwd' %}").render({})
