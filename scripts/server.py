@@ -31,6 +31,7 @@ POLL_SECONDS = 0.2
 LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
 RESERVED_FLAGS = (
     "--api-key",
+    "--hf-token",
     "--host",
     "--port",
     "--uds",
@@ -40,6 +41,10 @@ RESERVED_FLAGS = (
     "--config",
     "--grpc",
 )
+_WHY = {
+    "--hf-token": "all users of a machine can read command lines; set HfTokenSecretId (or HfToken)",
+    "": "the server stays on loopback behind a key of its own",
+}
 CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 
 
@@ -121,7 +126,7 @@ def _extra(text: str) -> list[str]:
         flag = argument.split("=")[0].replace("_", "-")
         # vLLM's parser takes a flag's beginning for the flag
         if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
-            raise ServerError(f"VllmArgs must not hold {flag}: the server stays on loopback behind a key of its own")
+            raise ServerError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
     return extra
 
 

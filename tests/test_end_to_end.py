@@ -45,15 +45,12 @@ class Job:
         values = {"OutputDir": str(self.folder / "out"), "ModelName": MODEL, "MaxModelLen": "2048", **self.parameters}
         file = self.folder / "parameters.json"
         file.write_text(json.dumps(values), encoding="utf-8")
-        process = subprocess.Popen(
-            [str(RUN_BIN / "openjd"), "run", str(ROOT / "template.yaml"), "-p", f"file://{file}"],
-            env=self.environment(),
-            stdout=(self.folder / "log").open("wb"),
-            stderr=subprocess.STDOUT,
-        )
-        while process.poll() is None:
-            self._look()
-            time.sleep(0.5)
+        with (self.folder / "log").open("wb") as log:
+            command = [str(RUN_BIN / "openjd"), "run", str(ROOT / "template.yaml"), "-p", f"file://{file}"]
+            process = subprocess.Popen(command, env=self.environment(), stdout=log, stderr=subprocess.STDOUT)
+            while process.poll() is None:
+                self._look()
+                time.sleep(0.5)
         self.status = process.returncode
         self.log = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 

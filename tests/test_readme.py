@@ -17,7 +17,8 @@ PARAMETERS = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8")
 def table_row(parameter: dict[str, Any]) -> str:
     """Return the README's row of a parameter, as the template has it."""
     kind = parameter["type"] + {"IN": " in", "OUT": " out"}.get(parameter.get("dataFlow", ""), "")
-    default = "required" if "default" not in parameter else f"`{parameter['default']}`" if parameter["default"] != "" else "empty"
+    default = f"`{parameter['default']}`" if parameter.get("default", "") != "" else "empty"
+    default = default if "default" in parameter else "required"
     bounds = f", {parameter['minValue']} to {parameter['maxValue']}" if "minValue" in parameter else ""
     return f"| `{parameter['name']}` | {kind}, {default}{bounds} | {parameter['description']} |"
 
