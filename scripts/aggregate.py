@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -72,9 +73,9 @@ def aggregate(given: argparse.Namespace) -> int:
     """Write the finished files."""
     defaults = arguments.defaults(given)
     url = arguments.secret(given.input_url_file)
-    found = source.prepare(given.input_file, url, given.session_dir, host.say)
     output = given.output_dir / "output"
     output.mkdir(parents=True, exist_ok=True)
+    found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, host.say)
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
@@ -82,13 +83,24 @@ def aggregate(given: argparse.Namespace) -> int:
         results = Results(merge, defaults)
         tally = _write_rows(results, output)
         whole = summary.made(tally, merge, given)
-        _write_whole(output / "summary.json", json.dumps(whole, indent=2, ensure_ascii=False).encode() + b"\n")
+        _write_whole(
+            output / "summary.json", json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        )
         report = write_page(output / "results.html", whole, results.page_rows())
     if report.held < report.rows:
         host.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
     _report(whole, output)
     _send(arguments.secret(given.output_url_file), output / "output.jsonl")
     return 0
+
+
+def _aside(input_file: str, output: Path, folder: Path) -> str:
+    """Return a path of the input that no finished file takes: the input may be the retry.jsonl that is written anew."""
+    path = Path(input_file)
+    if not path.is_file() or path.resolve().parent != output.resolve():
+        return input_file
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(shutil.copy2(path, folder / path.name))
 
 
 def _request(merge: Merge, given: argparse.Namespace) -> None:
@@ -114,11 +126,11 @@ class Results:
     def __post_init__(self) -> None:
         self.present = self.merge.requested.up_to(self.merge.input.lines)
 
-    def __iter__(self) -> Iterator[tuple[int, Record, Shard | None, bytes]]:
-        """Yield (line, record, shard or None, raw input line where the line failed, else b"")."""
+    def __iter__(self) -> Iterator[tuple[int, Record, Shard | None, bytes | None]]:
+        """Yield (line, record, shard or None, raw input line where the line failed and the file has it)."""
         raws = _Raws(self.merge.input, (n for n in self.present if not self.merge.succeeded(n)))
         for line in self.present:
-            raw = b"" if self.merge.succeeded(line) else raws.of(line)
+            raw = None if self.merge.succeeded(line) else raws.of(line)
             if self.merge.is_missing(line):
                 yield line, missing_record(line, raw, self.defaults), None, raw
             else:
@@ -138,7 +150,7 @@ class Results:
                 dialect=head["dialect"],
                 endpoint=head.get("endpoint", ""),
                 output=record.output,
-                input=raws.of(line) if head["dialect"] in NEEDS_INPUT else b"",
+                input=(raws.of(line) or b"") if head["dialect"] in NEEDS_INPUT else b"",
                 started=head.get("started"),
                 seconds=head.get("seconds"),
                 attempts=head.get("attempts", 0),
@@ -153,11 +165,11 @@ class _Raws:
         self._found = source.raw(Lines(_runs(lines)))
         self._ahead: tuple[int, bytes] | None = None
 
-    def of(self, line: int) -> bytes:
-        """Return a line's bytes, b"" when the job's file does not hold it."""
+    def of(self, line: int) -> bytes | None:
+        """Return a line's bytes, or None when the job's file does not hold it: a retry.jsonl holds some lines only."""
         while self._ahead is None or self._ahead[0] < line:
             self._ahead = next(self._found, (sys.maxsize, b""))
-        return self._ahead[1] if self._ahead[0] == line else b""
+        return self._ahead[1] if self._ahead[0] == line else None
 
 
 def _runs(numbers: Iterator[int]) -> Iterator[range]:
@@ -173,15 +185,15 @@ def _runs(numbers: Iterator[int]) -> Iterator[range]:
         yield range(start, stop)
 
 
-def missing_record(line: int, raw: bytes, defaults: job.Defaults) -> Record:
+def missing_record(line: int, raw: bytes | None, defaults: job.Defaults) -> Record:
     """Return the result of a line for which there is no shard: blank, or an error in its row's dialect."""
-    if raw and is_blank(raw):
+    if raw is not None and is_blank(raw):
         return Record({"line": line, "status": "blank"}, b"")
     dialect = row = None
-    with contextlib.suppress(RowError):
-        row = parse(line, raw)
+    with contextlib.suppress(RowError, RecursionError):
+        row = parse(line, raw or b"")
         dialect = dialects.recognise(row.fields)
-    return failed_record(line, raw, dialect, row, MISSING, defaults)
+    return failed_record(line, raw or b"", dialect, row, MISSING, defaults)
 
 
 def _write_rows(results: Results, output: Path) -> summary.Tally:
@@ -204,6 +216,8 @@ def _write_rows(results: Results, output: Path) -> summary.Tally:
                     retried.append(line)
                     files["retry"].write(raw + b"\n")
                     digest.update(raw + b"\n")
+        for file in files.values():
+            file.flush()  # a full disk shows before the first of them takes its name
     if retried:
         results_folder = output / "results"
         results_folder.mkdir(exist_ok=True)
@@ -261,4 +275,4 @@ def _send(url: str, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(host.run(main))

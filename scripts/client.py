@@ -36,8 +36,8 @@ _CODES |= {429: "rate_limited", 503: "unavailable"}
 class Unanswered(Exception):
     """An attempt without an answer. `passing` tells whether another may succeed, `after` the seconds to wait first.
 
-    `lost` tells that the connection failed, so that the server itself may be gone; `unsent` that there was none to begin
-    with, so that the server never saw the request.
+    `lost` tells that the connection failed, so that the server itself may be gone; `unsent` that there never was one,
+    so that the server did not see the request.
     """
 
     def __init__(
@@ -162,6 +162,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)
+
+
+def surprise(error: Exception) -> Failure:
+    """Return the failure of a row that met an error which nobody thought of."""
+    return Failure("internal_error", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
 
 
 def refusal(error: RowError) -> Failure:

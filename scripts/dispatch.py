@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import audio
-from client import Client, Unanswered
+from client import Client, Unanswered, surprise
 from dialects.base import Answer, Ask, Failure
 from patience import Patience
 from rows import RowError
@@ -54,20 +54,17 @@ class Pending:
     on_trial: bool = False  # sent as one of the suspects
 
 
-class Supervisor:
+class Supervisor(Protocol):
     """What the dispatcher needs to know of its server."""
 
     async def healthy(self) -> bool:
         """Tell whether the server answers."""
-        raise NotImplementedError
 
     async def recover(self) -> str:
         """Bring the server back and return its address. Raises ServerGone when no server can be had."""
-        raise NotImplementedError
 
     def abandon(self) -> None:
         """Let a recovery that is under way end soon, by ServerGone."""
-        raise NotImplementedError
 
 
 class Dispatcher:
@@ -192,7 +189,7 @@ class Dispatcher:
         except RowError as error:
             return Failure(error.code, error.message, None, pending.attempts + 1)
         except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
-            return Failure("internal_error", f"{type(error).__name__}: {error}", None, pending.attempts + 1)
+            return replace(surprise(error), attempts=pending.attempts + 1)
         pending.attempts += 1
         return answer
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
+from collections.abc import Callable
 
 STATUS_LIMIT = 1024  # characters; the host takes 4,096, a person reads far fewer
 LINE_LIMIT = 8_000  # characters; the host cuts a line at 64,000
@@ -40,10 +42,19 @@ def status(text: str) -> None:
 
 
 def fail(text: str) -> None:
-    """Give the reason of a failure; the exit status is what makes the action fail."""
-    for line in text.splitlines():
-        say(line)
-    _write(f"openjd_fail: {printable(text)}")
+    """Give the reason of a failure, the text's last line; the exit status is what makes the action fail."""
+    say(text)
+    _write(f"openjd_fail: {printable((text.splitlines() or [''])[-1])}")
+
+
+def run(main: Callable[[], int]) -> int:
+    """Return a program's exit status; what it did not foresee is told like any text, since it may quote a row."""
+    try:
+        return main()
+    except Exception as error:  # noqa: BLE001 - the last resort
+        say("".join(traceback.format_exception(error)))
+        fail(f"internal error: {type(error).__name__}: {error}")
+        return 1
 
 
 def set_secret(name: str, value: str) -> None:

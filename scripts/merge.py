@@ -7,10 +7,11 @@ file; the note `retry-....json` beside the shards says which, so that its result
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from ranges import Lines, parse
 from shards import Record, Shard, ShardError
 from source import Source
 
-RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}\.json")
+RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
 _NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
 _RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
 OPEN_FILES = 256
+DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what reading a broken note raises
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,18 @@ class Retry:
     def read(cls, path: Path) -> Retry:
         """Read a note. Raises ValueError or KeyError for what is none."""
         value = json.loads(path.read_text(encoding="utf-8"))
-        numbers = array.array("Q", Lines(parse(value["lines"])))
-        return cls(value["sha256"], value["of"], value["of_name"], value["of_lines"], numbers)
+        lines = Lines(parse(value["lines"]))
+        if not 0 < len(lines) <= int(value["of_lines"]):
+            raise ValueError("its lines are not those of its file")
+        numbers = array.array("Q", lines)
+        return cls(str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers)
 
     @staticmethod
     def write(folder: Path, sha256: str, source: Input, lines: str) -> None:
-        """Note beside the shards what a new retry.jsonl holds."""
+        """Note beside the shards what a new retry.jsonl holds.
+
+        Lines with equal text can make equal files of different lines: each such file has a note of its own.
+        """
         value = {
             "sha256": sha256,
             "of": source.sha256,
@@ -53,9 +61,13 @@ class Retry:
             "of_lines": source.lines,
             "lines": lines,
         }
-        path = folder / f"retry-{sha256[:12]}.json"
+        text = json.dumps(value)
+        path, others = folder / f"retry-{sha256[:12]}.json", 1
+        while path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            others += 1
+            path = folder / f"retry-{sha256[:12]}-{others}.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(value), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
 
 
@@ -82,11 +94,11 @@ class Input:
 
 def input_of(source: Source, folder: Path) -> Input:
     """Return what the job's file stands for, by the notes beside the shards."""
-    path = folder / f"retry-{source.sha256[:12]}.json"
-    if path.exists():
-        retry = Retry.read(path)
-        if retry.sha256 == source.sha256:
-            return Input(retry.of, retry.of_name, retry.of_lines, source, retry)
+    for path in sorted(folder.glob(f"retry-{source.sha256[:12]}*.json")):
+        with contextlib.suppress(*DAMAGED):
+            retry = Retry.read(path)
+            if retry.sha256 == source.sha256 and len(retry.lines) == source.lines:
+                return Input(retry.of, retry.of_name, retry.of_lines, source, retry)
     return Input(source.sha256, source.name, source.lines, source)
 
 
@@ -116,7 +128,7 @@ class Merge:
         retries = self._retries(folder)
         foreign: dict[str, int] = {}
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if RETRY_NAME.fullmatch(path.name) or path.name.startswith("."):
+            if RETRY_NAME.fullmatch(path.name) or _is_hidden(path):
                 continue
             shard = self._opened(path)
             if shard is None:
@@ -125,27 +137,26 @@ class Merge:
             if sha256 != self.input.sha256 and sha256 not in retries:
                 foreign[shard.header.input_name] = foreign.get(shard.header.input_name, 0) + 1
                 continue
-            self._take_shard(shard, retries.get(sha256))
+            for retry in retries.get(sha256, [None]):
+                self._take_shard(shard, retry)
         for name, count in foreign.items():
-            self.notes.append(f"{count} shards of another input ({name}) are left alone")
-        torn = len(list(folder.glob(".lines-*.partial"))) if folder.is_dir() else 0
-        if torn:
-            self.notes.append(f"{torn} unfinished shards of interrupted chunks are left for their next attempt")
+            self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
 
-    def _retries(self, folder: Path) -> dict[str, Retry]:
-        found = {}
+    def _retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
+        found: dict[str, list[Retry | None]] = {}
         for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
             try:
                 retry = Retry.read(path)
-            except (ValueError, KeyError, TypeError) as error:
+            except DAMAGED as error:
                 self.notes.append(f"{path.name!r} is damaged ({error}); results of that retry are left alone")
                 continue
             if retry.of == self.input.sha256:
-                found[retry.sha256] = retry
-        return found
+                found.setdefault(retry.sha256, []).append(retry)
+        return dict(found)
 
     def _opened(self, path: Path) -> Shard | None:
-        if not shards.NAME.fullmatch(path.name):
+        unfinished = shards.PARTIAL.fullmatch(path.name) is not None
+        if not unfinished and not shards.NAME.fullmatch(path.name):
             self.notes.append(f"{path.name!r} is no shard's name and is left alone")
             return None
         try:
@@ -153,7 +164,9 @@ class Merge:
         except (ShardError, OSError) as error:
             self.notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
             return None
-        if not shard.sound:
+        if unfinished:
+            self.notes.append(f"{path.name!r} is of an interrupted chunk; what it had answered is used")
+        elif not shard.sound:
             self.notes.append(f"{path.name!r} is damaged; its readable lines are used")
         return shard
 
@@ -161,10 +174,7 @@ class Merge:
         place = len(self.used)
         self.used.append(shard)
         self._translations.append(retry)
-        try:
-            asked = shard.header.requested()
-        except ValueError:
-            asked = Lines(parse(shard.header.lines))
+        asked = shard.header.requested()
         self.requested |= asked if retry is None else self.translated(asked, retry)
         for offset, length, head in shard.records():
             line = head["line"] if retry is None else _translated(head["line"], retry)
@@ -212,6 +222,11 @@ class Merge:
         """Close the shards."""
         while self._files:
             os.close(self._files.popitem()[1])
+
+
+def _is_hidden(path: Path) -> bool:
+    """Tell whether a file is nobody's result: a temporary one, or one that the desktop or a file manager keeps."""
+    return path.name.startswith(".") and not shards.PARTIAL.fullmatch(path.name)
 
 
 def _translated(number: int, retry: Retry) -> int:

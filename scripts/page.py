@@ -35,7 +35,8 @@ HOLE = "<!--rows-->"  # where the template takes the blocks
 DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
     "ModelName": "Qwen/Qwen2.5-7B-Instruct", "MaxTokens": 512, "Temperature": 0.7, "SamplingParams": "", "SystemPrompt": "",
     "OutputField": "generated_text", "Endpoint": "auto", "MaxConcurrency": 256, "MaxModelLen": 4096, "GpuMemoryUtilization": 0.9,
-    "TensorParallelSize": 0, "VllmArgs": "", "ServerUrl": "",
+    "TensorParallelSize": 0, "VllmArgs": "", "ServerUrl": "", "PromptTemplateFile": "", "ResponseSchemaFile": "", "ChunkSize": 5,
+    "TargetRuntimeSeconds": 120, "RowTimeoutSeconds": 1200, "MaxAttempts": 5, "MaxFailedPercent": 100, "ServerStartTimeoutSeconds": 1800,
 }  # fmt: skip
 
 

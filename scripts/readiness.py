@@ -172,10 +172,10 @@ def served(state: State, key: str) -> Served:
     """
     try:
         models = get(state, "/v1/models", key)["data"]
+        names = [str(model["id"]) for model in models]
     except urllib.error.HTTPError as error:
         wants_key = ": it wants a key; set OPENAI_API_KEY on the worker" if error.code in (401, 403) else ""
         raise ServerError(f"The server at {state.url} answered HTTP {error.code}{wants_key}") from None
-        names = [str(model["id"]) for model in models]
     except (*UNREADABLE, KeyError, TypeError) as error:
         raise ServerError(f"No OpenAI-compatible server answers at {state.url}: {error}") from None
     first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]

@@ -10,6 +10,9 @@ from job import Defaults
 from rows import Row
 from shards import Record
 
+_TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
+_REASON_LIMIT = 100  # characters
+
 
 def row_digest(raw: bytes) -> str:
     """Return a short digest of an input line, by which a result can be traced to its row."""
@@ -40,9 +43,14 @@ def usage(body: Any) -> dict[str, Any]:
     counts = told if isinstance(told, dict) else {}
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    known = {
-        "finish": first.get("finish_reason") or body.get("stop_reason"),
+    tokens = {
         "in": counts.get("prompt_tokens", counts.get("input_tokens")),
         "out": counts.get("completion_tokens", counts.get("output_tokens")),
     }
-    return {name: value for name, value in known.items() if isinstance(value, str | int)}
+    known: dict[str, Any] = {
+        name: count for name, count in tokens.items() if type(count) is int and 0 <= count < _TOKENS_LIMIT
+    }
+    finish = first.get("finish_reason") or body.get("stop_reason")
+    if isinstance(finish, str) and len(finish) < _REASON_LIMIT:
+        known["finish"] = finish
+    return known

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import datetime as dt
 import json
 import os
@@ -19,8 +18,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +35,18 @@ import server
 import shards
 import source
 import transfer
-from client import Client, refusal
+from client import Client, refusal, surprise
 from dialects.base import Answer, Dialect, Failure
 from dispatch import Dispatcher, Limits, Pending, ServerGone
 from patience import Patience
 from records import failed_record, row_digest, usage
 from rows import Row, RowError
 
-WINDOW = 2048  # rows that are put in order together
+WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
 NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
 NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
 STATUS_SECONDS = 2.0
+STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
 EXPECTED = (ServerGone, server.ServerError, job.JobError, source.SourceError, transfer.TransferError, OSError)
 
 
@@ -125,15 +124,15 @@ class Chunk:
     def __init__(self, given: argparse.Namespace) -> None:
         self._given = given
         self._defaults = arguments.defaults(given)
+        state = server.load(given.session_dir)
+        if state is None:
+            raise server.ServerError("the session has no server: its environment was not entered")
         self._served = readiness.load_served(given.session_dir)
         self._source = source.prepare(
             given.input_file, arguments.secret(given.input_url_file), given.session_dir, host.say
         )
         self._lines = ranges.of_values(given.values, given.block_size)
         self._folder = given.output_dir / "output" / "results"
-        state = server.load(given.session_dir)
-        if state is None:
-            raise server.ServerError("the session has no server: its environment was not entered")
         self._keeper = recovery.Keeper(given.session_dir, state, readiness.session_key())
         self._asked: dict[int, tuple[Dialect, Row, bytes]] = {}
         self._tally = Tally(len(self._lines.up_to(self._source.lines)))
@@ -142,19 +141,24 @@ class Chunk:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
         header = self._header()
         self._folder.mkdir(parents=True, exist_ok=True)
-        kept = shards.take_leftovers(self._folder, header)
+        kept, leftovers = shards.leftovers(self._folder, header)
         with shards.Writer(self._folder, header) as self._writer:
             for record in kept.values():
                 self._add(record)
+            for path in leftovers:
+                path.unlink()
             if kept:
                 host.say(f"{len(kept)} lines were answered by an interrupted attempt and are kept")
             dispatcher = self._dispatcher()
             canceled = self._listen(dispatcher)
-            with contextlib.suppress(asyncio.CancelledError):  # by `give_up`: the notice ran out
+            try:
                 await dispatcher.run(self._pending(kept.keys()))
+            except (asyncio.CancelledError, ServerGone):  # when canceled: the notice ran out, or no server to wait for
+                if not canceled.is_set():
+                    raise
             self._tally.show(at_once=True)
-            if canceled.is_set():
-                raise Canceled(f"canceled with {self._tally.done} of {self._tally.rows} rows done; they are kept")
+            if self._tally.done < self._tally.rows:
+                raise Canceled(f"ended with {self._tally.done} of {self._tally.rows} rows done; they are kept")
             path = self._writer.finish(self._keeper.loads)
         host.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
         self._say_past_end()
@@ -184,15 +188,17 @@ class Chunk:
             keeper.state.url,
             limits,
             keeper,
-            Patience(keeper.metrics, keeper.end_stuck),
+            Patience(
+                keeper.metrics, keeper.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * given.row_timeout_seconds)
+            ),
             self._settled,
         )
 
     def _pending(self, answered: Any) -> Iterator[Pending]:
         """Yield what is to be asked, the longest answers first and equal beginnings together, a window at a time."""
-        asks = (pending for pending in map(self._prepared, self._source.read(self._lines)) if pending)
-        todo = (pending for pending in asks if pending.line not in answered)
-        while window := list(islice(todo, WINDOW)):
+        missing = (numbered for numbered in self._source.read(self._lines) if numbered[0] not in answered)
+        asks = (pending for pending in map(self._prepared, missing) if pending)
+        while window := _window(asks):
             window.sort(key=lambda pending: (-_budget(pending), pending.encoded))
             yield from window
 
@@ -212,6 +218,9 @@ class Chunk:
         except RowError as error:
             self._add(failed_record(line, raw, dialect, row, refusal(error), self._defaults))
             return None
+        except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
+            self._add(failed_record(line, raw, None, None, surprise(error), self._defaults))
+            return None
         self._asked[line] = (dialect, row, raw)
         return pending
 
@@ -224,10 +233,14 @@ class Chunk:
                 output = dialect.succeeded(row, pending.ask, outcome, self._defaults)
                 head = {"line": pending.line, "status": "succeeded", "row": row_digest(raw), "dialect": dialect.NAME}
                 head |= {"endpoint": pending.ask.route, "attempts": pending.attempts, **usage(outcome.body), **timing}
-                self._add(shards.Record(head, output.encode()))
-                return
+                record = shards.Record(head, output.encode())
             except RowError as error:
                 outcome = Failure(error.code, error.message, outcome.status, pending.attempts)
+            except Exception as error:  # noqa: BLE001 - see `_prepared`
+                outcome = replace(surprise(error), status=outcome.status, attempts=pending.attempts)
+            else:
+                self._add(record)
+                return
         record = failed_record(pending.line, raw, dialect, row, outcome, self._defaults)
         self._add(shards.Record({**record.head, "endpoint": pending.ask.route, **timing}, record.output))
 
@@ -259,12 +272,23 @@ class Chunk:
             loop.call_later(left, give_up)
 
         loop.add_signal_handler(signal.SIGTERM, notice)
+        loop.set_exception_handler(lambda _, context: host.say(f"asyncio: {context.get('message')}"))
         return canceled
 
     def _say_past_end(self) -> None:
         past = len(self._lines) - self._tally.rows
         if past:
             host.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
+
+
+def _window(asks: Iterator[Pending]) -> list[Pending]:
+    """Take the next rows that are put in order together: fewer where they are large."""
+    window: list[Pending] = []
+    size = 0
+    while len(window) < WINDOW and size < WINDOW_BYTES and (pending := next(asks, None)):
+        window.append(pending)
+        size += len(pending.encoded)
+    return window
 
 
 def _budget(pending: Pending) -> int:
@@ -281,10 +305,10 @@ def _notice_seconds(folder: Path) -> float:
         text = json.loads((folder / "cancel_info.json").read_text(encoding="utf-8"))["NotifyEnd"]
         end = dt.datetime.fromisoformat(text)
         left = (end - dt.datetime.now(dt.UTC)).total_seconds()
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         left = NOTICE_SECONDS
     return max(0.0, left - NOTICE_MARGIN)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(host.run(main))

@@ -12,6 +12,7 @@ finished shard appears whole, by a rename, under a name that no other attempt, j
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -20,7 +21,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -32,6 +33,9 @@ VERSION = 1
 NAME = re.compile(r"lines-(\d+)-(\d+)\.in-([0-9a-f]{12})\.(\d{8}T\d{6}Z)-([0-9a-f]{8})\.jsonl")
 PARTIAL = re.compile(r"\.lines-.*\.partial")
 _OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes inside strings are escaped
+_TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
+_COUNTS = ("started", "seconds", "in", "out", "attempts")  # what it may have
+_COUNT_LIMIT = 1e11  # seconds or tokens
 _FOOTER_LIMIT = 4096  # bytes
 _BLOCK = 1 << 20  # bytes read at a time
 
@@ -64,18 +68,35 @@ class Header:
     @classmethod
     def from_json(cls, value: Any) -> Header:
         """Return the header of a parsed first line. Raises ShardError for anything else."""
-        if not isinstance(value, dict) or value.get("shard") != VERSION:
+        if not isinstance(value, dict) or value.get("shard") != VERSION or not isinstance(value.get("input"), dict):
             raise ShardError("no shard header of this version")
+        found = {**value, **{f"input_{name}": content for name, content in value["input"].items()}}
+        for name, kind in _HEADER.items():
+            if type(found.get(name)) is not kind or (kind is not str and not _is_count(found[name])):
+                raise ShardError(f"its header has no proper {name!r}")
+        return cls(**{name: _clean(found[name]) for name in _HEADER})
+
+    def chunk(self) -> Lines:
+        """Return the lines of this shard's chunk. Raises ShardError."""
         try:
-            source = {f"input_{name}": value["input"][name] for name in ("sha256", "name", "lines")}
-            rest = {name: value[name] for name in cls.__slots__ if not name.startswith("input_")}
-        except (KeyError, TypeError) as error:
-            raise ShardError(f"its header lacks {error}") from None
-        return cls(**source, **rest)
+            return Lines(ranges.parse(self.lines))
+        except ranges.RangeError as error:
+            raise ShardError(str(error)) from None
 
     def requested(self) -> Lines:
         """Return all lines that the job asked for, this chunk's and the others'."""
-        return ranges.of_values(self.prompts, self.block_size)
+        try:
+            return ranges.of_values(self.prompts, self.block_size)
+        except ranges.RangeError:
+            return self.chunk()
+
+
+def _clean(value: Any) -> Any:
+    """Return a text without halves of surrogate pairs, which UTF-8 cannot say."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+_HEADER = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Header)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +129,33 @@ class Writer:
     count: int = 0
     _file: BinaryIO = field(init=False)
     _path: Path = field(init=False)
+    _size: int = field(init=False, default=0)
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / f".{_stem(self.header)}.{self.header.job}.partial"
         self._file = self._path.open("xb", buffering=0)
         fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._file.write(json.dumps(self.header.as_json()).encode() + b"\n")
+        self._append(json.dumps(self.header.as_json()).encode() + b"\n")
         return self
 
     def add(self, record: Record) -> None:
         """Append one record; it is with the operating system when this returns."""
-        encoded = record.encoded()
-        written = self._file.write(encoded)
-        if written != len(encoded):
-            raise OSError(28, "No space left on device")
+        self._append(record.encoded())
         self.count += 1
+
+    def _append(self, data: bytes) -> None:
+        """Write all of the data or none of it. Raises OSError."""
+        written = self._file.write(data)
+        if written != len(data):
+            self._file.truncate(self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        self._size += written
 
     def finish(self, loads: list[str]) -> Path:
         """Write the footer and give the file its name. `loads` are the model loads that answered."""
-        self._file.flush()
         footer = {"end": True, "records": self.count, "loads": loads, "sha256": _digest(self._path, None)}
-        self._file.write(json.dumps(footer).encode() + b"\n")
+        self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.folder / f"{_stem(self.header)}.jsonl"
         self._path.rename(final)
@@ -148,36 +174,34 @@ def _stem(header: Header) -> str:
     return f"lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.in-{header.input_sha256[:12]}.{stamp}-{token}"
 
 
-def take_leftovers(folder: Path, header: Header) -> dict[int, Record]:
-    """Return the records that an interrupted attempt at this chunk left, by line, and remove its partial files.
+def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Path]]:
+    """Return the answers, by line, that interrupted attempts at this chunk left, and the files that hold no others.
 
-    A torn last line is dropped. A partial file that another process still writes to is left alone.
+    A torn last line is dropped, a failure is to be tried again, and a file that another process writes to is left
+    alone. Remove the files once a new one holds their records.
     """
     kept: dict[int, Record] = {}
-    chunk = Lines(ranges.parse(header.lines))
+    done = []
+    chunk = header.chunk()
     for path in sorted(folder.glob(f".lines-*.{header.job}.partial")):
-        with contextlib.suppress(OSError), path.open("rb") as file:
+        with contextlib.suppress(OSError, ShardError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = _good_records(file, header)
-            kept |= {line: record for line, record in found.items() if line in chunk}
+            shard = open_shard(path)  # an empty file is no shard: its writer has not locked it yet
+            if shard.header.input_sha256 != header.input_sha256:
+                continue
+            found = {
+                head["line"]: (offset, length)
+                for offset, length, head in shard.records()
+                if head["status"] == "succeeded"
+            }
+            kept |= {line: _record_at(file, *place) for line, place in found.items() if line in chunk}
             if found.keys() <= kept.keys():
-                path.unlink()
-    return kept
+                done.append(path)
+    return kept, done
 
 
-def _good_records(file: BinaryIO, header: Header) -> dict[int, Record]:
-    found: dict[int, Record] = {}
-    try:
-        if Header.from_json(json.loads(file.readline())).input_sha256 != header.input_sha256:
-            return found
-        for line in file:
-            json.loads(line)
-            record = decoded(line)
-            if "line" in record.head:
-                found[record.head["line"]] = record
-    except (ValueError, ShardError):
-        return found
-    return found
+def _record_at(file: BinaryIO, offset: int, length: int) -> Record:
+    return decoded(os.pread(file.fileno(), length, offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +218,27 @@ class Shard:
         with self.path.open("rb") as file:
             offset = len(file.readline())
             for line in file:
-                with contextlib.suppress(ValueError):
+                with contextlib.suppress(ValueError, RecursionError):
                     if not self.sound:
                         json.loads(line)
                     head = decoded(line).head
-                    if type(head.get("line")) is int and head.get("status") in ("succeeded", "failed", "blank"):
+                    if _is_head(head):
                         yield offset, len(line), head
                 offset += len(line)
+
+
+def _is_head(head: Any) -> bool:
+    """Tell whether a record's head has what the merge reads of it."""
+    if not isinstance(head, dict) or type(head.get("line")) is not int:
+        return False
+    texts = _TEXTS.get(str(head.get("status")))
+    if texts is None or not all(isinstance(head.get(name), str) for name in texts):
+        return False
+    return all(_is_count(head.get(name, 0)) for name in _COUNTS)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _COUNT_LIMIT
 
 
 def open_shard(path: Path) -> Shard:
@@ -208,11 +246,11 @@ def open_shard(path: Path) -> Shard:
     with path.open("rb") as file:
         try:
             header = Header.from_json(json.loads(file.readline()))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ShardError("its first line is no header") from None
     footer, start = _footer(path)
     sound = footer is not None and footer.get("sha256") == _digest(path, start)
-    return Shard(path, header, tuple(footer.get("loads", ())) if footer else (), sound)
+    return Shard(path, header, tuple(map(str, footer["loads"])) if footer and sound else (), sound)
 
 
 def _footer(path: Path) -> tuple[dict[str, Any] | None, int]:
@@ -222,7 +260,7 @@ def _footer(path: Path) -> tuple[dict[str, Any] | None, int]:
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
         footer = json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, size
     return (footer, size - len(last) - 1) if isinstance(footer, dict) and footer.get("end") is True else (None, size)
 

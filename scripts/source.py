@@ -23,6 +23,7 @@ from typing import BinaryIO
 
 import transfer
 from ranges import Lines
+from rows import BOM
 
 STRIDE = 64  # lines between two entries of the index
 BLOCK = 1 << 20  # bytes read at a time
@@ -53,6 +54,7 @@ class Source:
     size: int
     lines: int
     offsets: str
+    changed: int  # when the file was last written, in ns; a file that is written to while a job runs is refused
 
     def read(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
         """Yield (line number, bytes without the line feed) for the lines of `wanted` that the file has, ascending."""
@@ -88,7 +90,7 @@ def prepare(input_file: str, input_url: str, folder: Path, report: transfer.Repo
     """
     record = folder / "input.json"
     if record.exists():
-        return Source(**json.loads(record.read_text(encoding="utf-8")))
+        return _unchanged(Source(**json.loads(record.read_text(encoding="utf-8"))))
     folder.mkdir(parents=True, exist_ok=True)
     path, name = _local_file(input_file, input_url, folder, report)
     source = _indexed(path, name, folder)
@@ -96,10 +98,19 @@ def prepare(input_file: str, input_url: str, folder: Path, report: transfer.Repo
     return source
 
 
+def _unchanged(source: Source) -> Source:
+    """Return the source. Raises SourceError when its file is not the one that was indexed any more."""
+    path = Path(source.path)
+    found = path.stat() if path.exists() else None
+    if found is None or (found.st_size, found.st_mtime_ns) != (source.size, source.changed):
+        raise SourceError(f"{source.name} was changed or removed while the job was running; submit it again")
+    return source
+
+
 def _local_file(input_file: str, input_url: str, folder: Path, report: transfer.Report) -> tuple[Path, str]:
     """Return the path of plain JSONL and the name that people know it by."""
     if input_file:
-        path, name = Path(input_file), Path(input_file).name
+        path, name = Path(input_file), Path(input_file).name.encode("utf-8", "replace").decode()
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "does not exist"
             raise SourceError(f"InputFile {input_file!r} {what}; choose a .jsonl file")
@@ -126,13 +137,12 @@ def _unpacked(path: Path, name: str, folder: Path) -> Path:
             while block := packed.read(BLOCK):
                 file.write(block)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        plain.unlink(missing_ok=True)
         raise SourceError(f"{name}: the gzip data is damaged or cut off ({error}); copy the file again") from None
     return plain
 
 
 def _refuse_binary(head: bytes, name: str) -> None:
-    if not head.strip():
+    if not head.removeprefix(BOM).strip() and len(head) < SAMPLE:
         raise SourceError(f"{name} is empty; it needs one JSON object a line")
     if head.startswith(_UTF16_OR_32) or head.count(b"\x00") * 4 > len(head):
         raise SourceError(
@@ -149,6 +159,7 @@ def _indexed(path: Path, name: str, folder: Path) -> Source:
     digest = hashlib.sha256()
     size = lines = 0
     last = b"\n"
+    changed = path.stat().st_mtime_ns
     with path.open("rb", buffering=0) as file:
         while block := file.read(BLOCK):
             digest.update(block)
@@ -157,7 +168,7 @@ def _indexed(path: Path, name: str, folder: Path) -> Source:
             last = block[-1:]
     index = folder / "input.offsets"
     _replace(index, offsets.tobytes())
-    return Source(str(path), name, digest.hexdigest(), size, lines + (last != b"\n"), str(index))
+    return Source(str(path), name, digest.hexdigest(), size, lines + (last != b"\n"), str(index), changed)
 
 
 def _note_offsets(block: bytes, base: int, lines: int, offsets: array.array[int]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import arguments
 import ranges
+import transfer
 from merge import Merge
 
 # parameters that are only recorded; those that Aggregate itself uses are recorded too
@@ -111,6 +112,8 @@ def _model(merge: Merge, given: argparse.Namespace) -> str:
 
 def _parameters(given: argparse.Namespace) -> dict[str, Any]:
     recorded = {name: getattr(given, arguments.flag(name)[2:].replace("-", "_")) for name in JOB_PARAMETERS}
+    if recorded["ServerUrl"]:
+        recorded["ServerUrl"] = transfer.shown(recorded["ServerUrl"])
     job = {"Prompts": given.prompts, "BlockSize": given.block_size, **arguments.request_parameters(given), **recorded}
     return {name: value for name, value in job.items() if value is not None}
 

@@ -5,6 +5,7 @@ Source: OpenAI API reference, "Batch"; vllm/entrypoints/openai/run_batch.py for 
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -55,7 +56,8 @@ def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
 
 
 def _line(row: Row, response: str, error: str) -> str:
-    own = quoted(f"batch_req_{uuid.uuid4().hex}")
+    whole = f"{row.line}\0{row.text}\0{response}\0{error}"  # the same line again when the same result is merged again
+    own = quoted(f"batch_req_{hashlib.sha256(whole.encode()).hexdigest()[:32]}")
     return f'{{"id": {own}, "custom_id": {row.raw("custom_id")}, "response": {response}, "error": {error}}}'
 
 

@@ -35,7 +35,7 @@ function folded(body, text) {
   return box;
 }
 
-const ROLE_NAMES = { user: "User", system: "System", assistant: "Assistant", tool: "Tool", developer: "Developer", text_1: "Text", text_2: "Document", documents: "Document", query: "Query", line: "Input line" };
+const ROLE_NAMES = { user: "User", system: "System", assistant: "Assistant", tool: "Tool", developer: "Developer", text_1: "Text", text_2: "Document", documents: "Document", items: "Document", data_2: "Document", data_1: "Query", queries: "Query", query: "Query", line: "Input line" };
 
 /** What was asked: one prompt, or the turns of a conversation. */
 function conversation(turns, manner) {

@@ -10,6 +10,7 @@ function readBody(view, body) {
   view.model = view.model || asText(answer.model);
   if (Array.isArray(answer.choices)) view.answers = answer.choices.map(readChoice);
   else if (Array.isArray(answer.content)) view.answers = [readContent(answer)];
+  else if (Array.isArray(answer.output)) view.answers = [readResponse(answer)];
   else {
     const text = ["generated_text", "generation", "outputText", "completion", "text", "output_text"].map((key) => answer[key]).find((value) => typeof value === "string");
     if (text !== undefined) view.answers = [{ text, finish: asText(answer.stop_reason || answer.finish_reason) }];
@@ -44,6 +45,17 @@ function readContent(message) {
     reasoning: of("thinking").map((part) => asText(part.thinking)).join("\n\n"),
     toolCalls: of("tool_use").map((part) => ({ name: asText(part.name), arguments: toJson(part.input ?? {}) })),
     finish: asText(message.stop_reason ?? ""),
+  };
+}
+
+/** The output items of OpenAI's responses. */
+function readResponse(body) {
+  const of = (type) => body.output.filter((item) => isObject(item) && item.type === type);
+  return {
+    text: of("message").map((item) => contentText(item.content ?? "")).join("\n\n"),
+    reasoning: of("reasoning").map((item) => contentText(item.content ?? item.summary ?? "")).join("\n\n"),
+    toolCalls: calls(of("function_call")),
+    finish: asText(body.incomplete_details?.reason ?? body.status ?? ""),
   };
 }
 
@@ -112,9 +124,11 @@ function vector(value) {
   }
 }
 
+const DOCUMENTS = ["documents", "text_2", "items", "data_2"]; // fields of a row that are compared with its query
+
 /** Scores of documents, best first: [{index, score, text}]. `turns` hold the documents that were asked about. */
 function ranksOf(body, turns) {
-  const documents = turns.filter((item) => ["documents", "text_2"].includes(item.role)).map((item) => item.text);
+  const documents = turns.filter((item) => DOCUMENTS.includes(item.role)).map((item) => item.text);
   const from = body.results ?? body.scores ?? body.data ?? body.score;
   const items = Array.isArray(from) ? from : isNumber(from) ? [from] : [];
   const ranks = items.map((item, at) => {

@@ -17,7 +17,7 @@ function detailPane(store, view, at, options) {
 }
 
 function askedTitle(turns) {
-  if (turns.some((turn) => ["query", "documents", "text_1", "text_2"].includes(turn.role))) return "Query and documents";
+  if (turns.some((turn) => turn.role === "query" || DOCUMENTS.includes(turn.role))) return "Query and documents";
   return turns.length > 1 ? "Conversation" : "Prompt";
 }
 

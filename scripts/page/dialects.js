@@ -10,10 +10,11 @@ const OPTIONS = new Set(
     "chat_template_kwargs apply_chat_template stream user dimensions encoding_format truncate_prompt_tokens priority extra_body " +
     "parallel_tool_calls reasoning_effort include_reasoning logit_bias").split(" "),
 );
-const ASKED = ["prompt", "text", "messages", "input", "query", "documents", "text_1", "text_2", "queries", "instruction", "system", "system_prompt"];
+const ASKED = ["prompt", "text", "messages", "input", "query", "documents", "text_1", "text_2", "queries", "items", "data_1", "data_2", "instruction", "system", "system_prompt", "instructions"];
+const SYSTEM = ["system", "system_prompt", "instructions"];
 const GIVEN = new Set(
   ("finish_reason prompt_tokens completion_tokens error choices reasoning reasoning_content tool_calls logprobs embedding score scores data " +
-    "results previous usage label probs").split(" "),
+    "results previous usage label probs num_classes refusal prompt_logprobs").split(" "),
 );
 
 /** Tell the dialect of an output line that came without its page's notes. */
@@ -66,8 +67,8 @@ function readPrompt(view, row, asked, outputField) {
   if (isObject(row.error)) view.error = readError(row.error);
   if (Array.isArray(row.choices)) view.answers = row.choices.map(readChoice);
   else if (typeof row[outputField] === "string" || row.tool_calls || row.reasoning || row.reasoning_content) {
-    const { reasoning, reasoning_content, tool_calls, logprobs, finish_reason } = row;
-    view.answers = [{ text: asText(row[outputField]), reasoning: asText(reasoning || reasoning_content), toolCalls: calls(tool_calls), logprobs, finish: finish_reason }];
+    const { reasoning, reasoning_content, refusal, tool_calls, logprobs, finish_reason } = row;
+    view.answers = [{ text: asText(row[outputField]), reasoning: asText(reasoning || reasoning_content), refusal: asText(refusal), toolCalls: calls(tool_calls), logprobs, finish: finish_reason }];
   } else if (row[outputField] !== undefined) view.answers = [{ text: asText(row[outputField]), finish: row.finish_reason }];
   view.finish = asText(row.finish_reason);
   view.body = row;
@@ -136,12 +137,12 @@ function readError(error, status) {
 
 /** What was asked: messages, or a prompt in one of its names, and the options beside it. */
 function readRequest(view, body) {
-  const system = body.system ?? body.system_prompt;
-  if (system) view.turns.push(turn({ role: "system", content: system }));
-  if (Array.isArray(body.messages)) view.turns.push(...body.messages.map(turn));
+  for (const key of SYSTEM) if (body[key]) view.turns.push(turn({ role: "system", content: body[key] }));
+  const messages = [body.messages, body.input].find((list) => Array.isArray(list) && list.some((item) => isObject(item) && item.role));
+  if (messages) view.turns.push(...messages.map(turn));
   else {
     for (const key of ASKED) {
-      if (body[key] === undefined || key === "system" || key === "system_prompt" || key === "messages") continue;
+      if (body[key] === undefined || SYSTEM.includes(key)) continue;
       const role = key === "prompt" ? "user" : key;
       const list = Array.isArray(body[key]) ? body[key] : [body[key]];
       for (const item of list.slice(0, 500)) view.turns.push({ role, text: asText(isObject(item) && typeof item.text === "string" ? item.text : item) });

@@ -7,19 +7,25 @@ const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replac
 function ownParameters(summary, defaults) {
   return Object.entries(summary.parameters || {})
     .filter(([name, value]) => name in defaults && value !== "" && value !== null && String(value) !== String(defaults[name]))
-    .map(([name, value]) => `-p ${quoted(`${name}=${asText(value)}`)}`);
+    .map(([name, value]) => `-p ${quoted(`${name}=${name.endsWith("File") ? asText(value).replace(/^.*[\\/]/, "") : asText(value)}`)}`); // a worker's folders mean nothing here
+}
+
+/** OutputDir as an argument: where this page lies in its output/, else a folder's name. Into the same one, the runs join. */
+function outputFolder(path) {
+  const found = decodeURIComponent(path).replace(/^\/(?=[A-Za-z]:)/, "").match(/^(.+)\/output\/[^/]+$/);
+  return `-p ${quoted(`OutputDir=${found ? found[1] : "results"}`)}`;
 }
 
 /** The command that submits the saved retry.jsonl. */
 function retryCommand(summary, defaults, rows) {
-  return ["deadline bundle submit .", "-p InputFile=retry.jsonl", `-p Prompts=${rows === 1 ? "1" : `1-${rows}`}`, ...ownParameters(summary, defaults)].join(" ");
+  return ["deadline bundle submit .", "-p InputFile=retry.jsonl", `-p Prompts=${rows === 1 ? "1" : `1-${rows}`}`, outputFolder(location.pathname), ...ownParameters(summary, defaults)].join(" ");
 }
 
 /** The command that runs the failed lines of the same input again, or "" where their range is too long. */
 function rerunCommand(summary, defaults) {
   if (!summary.rerun) return "";
   const input = (summary.input || {}).name || "input.jsonl";
-  return ["deadline bundle submit .", `-p ${quoted(`InputFile=${input}`)}`, `-p ${quoted(`Prompts=${summary.rerun}`)}`, ...ownParameters(summary, defaults)].join(" ");
+  return ["deadline bundle submit .", `-p ${quoted(`InputFile=${input}`)}`, `-p ${quoted(`Prompts=${summary.rerun}`)}`, outputFolder(location.pathname), ...ownParameters(summary, defaults)].join(" ");
 }
 
 /** What failed, and how to run it again. */

@@ -1,6 +1,6 @@
 // The top of the page: what was run, how it went, and the charts. Draws from the summary at once, from the rows as they are read.
 
-const CUT = ["length", "max_tokens"]; // finish reasons of answers that were cut off
+const CUT = ["length", "max_tokens", "max_output_tokens"]; // finish reasons of answers that were cut off
 const TONES = { succeeded: "good", "cut off": "warn", failed: "bad", missing: "muted" };
 
 /** What came of the rows: a sentence, a bar of shares, and a button for each kind. */
