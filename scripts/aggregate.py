@@ -212,7 +212,7 @@ def _write_rows(results: Results, output: Path) -> summary.Tally:
             files["output"].write(record.output + b"\n")
             if record.head["status"] == "failed":
                 files["errors"].write(record.output + b"\n")
-                if raw:  # a retry's own file may not hold the line
+                if raw is not None:  # a retry's own file may not hold the line
                     retried.append(line)
                     files["retry"].write(raw + b"\n")
                     digest.update(raw + b"\n")
