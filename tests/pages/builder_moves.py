@@ -9,6 +9,19 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+THREE = [
+    '{"prompt": "one", "id": 1.0}',
+    '{"prompt": "two", "temperature": 0}',
+    '{"prompt":"three","big":12345678901234567890}',
+]
+DIALECTS = [
+    '{"prompt": "Hi", "topic": "greeting"}',
+    '{"custom_id": "r1", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "Hi"}]}}',
+    '{"custom_id": "a1", "params": {"max_tokens": 64, "messages": [{"role": "user", "content": "Hi"}]}}',
+    '{"input": {"prompt": "Hi", "sampling_params": {"max_tokens": 5}}}',
+    '{"recordId": "R1", "modelInput": {"prompt": "Hi", "inferenceConfig": {"maxTokens": 5}}}',
+]
+
 
 def import_bytes(page: Page, data: bytes, name: str = "prompts.jsonl") -> None:
     """Choose a file in the picker, which opens the import dialog."""
@@ -44,6 +57,8 @@ def exported(page: Page) -> bytes:
 def open_row(page: Page, line: int) -> None:
     """Press the row of a line, which shows its card."""
     page.locator(f"#grid-body .row[aria-rowindex='{line + 1}'] .c2").click()
+    if page.locator("#open").is_visible():
+        page.locator("#open").click()
     page.wait_for_selector("#card:not([hidden])")
 
 
@@ -58,3 +73,8 @@ def saved(page: Page) -> None:
     """Wait until the browser has kept the work."""
     page.wait_for_selector("#saved.saved:not(.saving)")
     page.locator("#saved", has_text="Saved in this browser").wait_for()
+
+
+def labels(page: Page) -> list[str]:
+    """Return what the table shows of each row."""
+    return page.locator("#grid-body .words").all_inner_texts()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 BUILDER = Path(__file__).resolve().parents[2] / "tools" / "prompt_builder.html"
 FLAGS = [
@@ -33,8 +33,13 @@ class Watch:
         """Write down what `page` does from now on."""
         page.on("console", lambda message: self.seen.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.seen.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.seen.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self.note_dialog)
         page.on("request", lambda request: self.note_request(request.url))
+
+    def note_dialog(self, dialog: Dialog) -> None:
+        """Write down a dialog and close it."""
+        self.seen.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def note_request(self, url: str) -> None:
         """Write down a request that leaves the page's own file."""

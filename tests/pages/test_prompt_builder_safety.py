@@ -137,7 +137,12 @@ def violations(page: Page) -> list[str]:
 SOME = [
     {"id": "1", "prompt": "A question", "topic": "x", "temperature": 0},
     {"id": "2", "prompt": "A wrong one", "top_p": 7},
-    {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "t"}, {"type": "image_url", "image_url": {"url": "u"}}]}]},
+    {
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": [{"type": "text", "text": "t"}, {"type": "image_url", "image_url": {"url": "u"}}]},
+        ]
+    },
     {"custom_id": "a", "url": "/v1/embeddings", "body": {"input": "x"}},
 ]  # fmt: skip
 
@@ -192,9 +197,7 @@ def test_every_control_is_reached_and_left_by_the_tab_key_in_sight(page: Page) -
     for _ in range(80):
         page.keyboard.press("Tab")
         names.add(
-            page.evaluate(
-                "() => document.activeElement.dataset.path || document.activeElement.id || document.activeElement.tagName"
-            )
+            page.evaluate("() => { const at = document.activeElement; return at.dataset.path || at.id || at.tagName; }")
         )
     assert {
         "undo",

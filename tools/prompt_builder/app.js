@@ -22,6 +22,8 @@ const SURVEY_MS = 200; // counts follow the typing at this distance
 const workspace = new Workspace();
 const ui = { view: "rows", active: null, anchor: null, selection: new Set(), find: "", onlyBad: false, cardTab: "form", cardOpen: false };
 
+const isNarrow = () => matchMedia("(max-width: 46rem)").matches;
+
 const act = {
   /** Show a row in the card; with `reveal`, bring it into view in the table too. */
   open(id, { reveal = true, focus = false } = {}) {
@@ -31,6 +33,13 @@ const act = {
     act.show("rows");
     if (reveal) table.reveal(id);
     if (focus) card.focus();
+  },
+  /** A row is pressed: beside an open card, and on a phone, it opens; in the table alone it becomes the active one. */
+  press(id) {
+    if (ui.cardOpen || isNarrow()) return act.open(id, { reveal: false });
+    ui.active = id;
+    ui.anchor = id;
+    return update();
   },
   close() {
     ui.cardOpen = false;
@@ -112,6 +121,7 @@ const importer = new ImportView(workspace, (rows) => {
   else toast(`${counted(rows.length, "row")} imported`, "Undo", act.undo);
   ui.active = rows[0].id;
   ui.view = "rows";
+  ui.cardOpen = !isNarrow();
   update();
   table.reveal(rows[0].id);
 });
@@ -153,6 +163,7 @@ function bars() {
   byId("export-again").disabled = workspace.rows.length === 0;
   for (const id of ["duplicate", "delete", "bulk"]) byId(id).disabled = none;
   for (const id of ["up", "down"]) byId(id).disabled = none || Boolean(ui.find || ui.onlyBad);
+  byId("open").hidden = ui.cardOpen;
   document.body.classList.toggle("selecting", ui.selection.size > 0);
   byId("only-bad").checked = ui.onlyBad;
   if (byId("find") !== document.activeElement) byId("find").value = ui.find;
@@ -179,6 +190,7 @@ function wire() {
   const press = (id, listener) => byId(id).addEventListener("click", listener);
   for (const name of ["undo", "redo", "duplicate"]) press(name, () => act[name]());
   press("add", () => act.add());
+  press("open", () => act.open(ui.active, { focus: true }));
   press("delete", () => act.remove());
   press("up", () => act.nudge(-1));
   press("down", () => act.nudge(1));

@@ -88,6 +88,7 @@ export class ImportView {
   tell() {
     const bad = this.rows.map(({ part, row }) => ({ part, fault: row.note ?? checkOf(row, this.workspace.settings).message })).filter(({ fault }) => fault);
     const { name, note } = this.source;
+    byId("import-source").hidden = !this.source.typed;
     setText(byId("import-file"), [name, note].filter(Boolean).join(": "));
     const words = [counted(this.rows.length, "row")];
     if (this.read.blank) words.push(`${counted(this.read.blank, "blank line")} left out`);

@@ -44,6 +44,7 @@ function inGrid(event, { act, table, ui, update }) {
   const page = { PageDown: table.pageSize(), PageUp: -table.pageSize() }[event.key];
   const step = STEPS[event.key] ?? page;
   if (step) return walk(step, event.shiftKey, { act, table, ui, update });
+  if (event.key === "F2" && table.editActive()) return true;
   if (event.key === "Enter" || event.key === "F2") return act.open(ui.active, { focus: true }) ?? true;
   if (event.key === " ") return act.select(ui.active, false) ?? true;
   if (event.key === "Delete") return act.remove() ?? true;

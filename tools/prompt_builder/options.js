@@ -40,7 +40,7 @@ function optionField(draft, option) {
   const id = freshId();
   const path = () => optionPath(draft.lens, draft.parsed, option);
   const input = make(option.wide || option.kind === "strings" ? "textarea" : "input",
-    { id, "data-path": `option/${option.name}`, placeholder: option.hint, autocomplete: "off", spellcheck: "false", "aria-describedby": `${id}-help ${id}-fault`, rows: "2" });
+    { id, "data-path": `option/${option.name}`, placeholder: option.wide || option.named ? option.hint : "job’s default", autocomplete: "off", spellcheck: "false", "aria-describedby": `${id}-help ${id}-fault`, rows: "2" });
   if (option.kind === "number" || option.kind === "integer") input.inputMode = option.min < 0 ? "text" : "decimal";
   if (option.wide) input.classList.add("mono");
   const fault = make("p", { class: "fault", id: `${id}-fault` });

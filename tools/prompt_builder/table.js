@@ -1,4 +1,5 @@
 // The rows as a table of which only the visible part exists, so that 100,000 rows scroll like ten.
+import { editCell } from "./cells.js";
 import { byId, make } from "./dom.js";
 import { fillTemplate } from "./jinja.js";
 import { inShort, lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
@@ -47,7 +48,8 @@ function faceOf(row) {
   const dialect = parsed ? dialectOf(parsed) : "none";
   const lens = parsed ? lensOf(dialect, parsed) : null;
   const summary = parsed ? summaryOf(lens, parsed) : row.raw;
-  face = { dialect, kind: lens?.label ?? "Broken", summary: summary.slice(0, SHOWN), id: lens ? cell(valueAt(parsed, lens.id)) : "",
+  const plain = lens?.prompt && typeof valueAt(parsed, lens.prompt) === "string" && !Array.isArray(valueAt(parsed, lens.messages ?? []));
+  face = { dialect, prompt: plain ? JSON.stringify(lens.prompt) : null, idPath: lens ? JSON.stringify(lens.id) : null, kind: lens?.label ?? "Broken", summary: summary.slice(0, SHOWN), id: lens ? cell(valueAt(parsed, lens.id)) : "",
     options: lens ? optionWords(lens, parsed) : "", images: /"image(?:_url)?"/.test(row.raw.slice(0, 20_000)) };
   faces.set(row, face);
   return face;
@@ -76,6 +78,7 @@ export class Table {
     this.grid.addEventListener("scroll", () => this.paint(), { passive: true });
     new ResizeObserver(() => this.paint()).observe(this.grid);
     this.body.addEventListener("click", (event) => this.click(event));
+    this.body.addEventListener("dblclick", (event) => this.edit(event.target.closest("[data-edit]")));
     this.body.addEventListener("pointerdown", (event) => this.grab(event));
   }
 
@@ -171,9 +174,10 @@ export class Table {
     const under = check.ok ? face.options : check.message;
     request.push(make("span", { class: "under", text: under }));
     const parsed = this.columns.length ? parsedOf(row) : null;
-    return [make("div", { role: "gridcell", class: "c0" }, [box]), make("div", { role: "gridcell", class: "c1" }, line), make("div", { role: "gridcell", class: "c2" }, request),
-      ...(this.hasIds ? [this.extra(face.id)] : []), ...(this.hasOptions ? [this.extra(face.options)] : []),
-      ...this.columns.map((key) => this.extra(parsed && Object.hasOwn(parsed, key) ? cell(parsed[key]) : ""))];
+    return [make("div", { role: "gridcell", class: "c0" }, [box]), make("div", { role: "gridcell", class: "c1" }, line),
+      make("div", { role: "gridcell", class: "c2", "data-edit": face.prompt }, request),
+      ...(this.hasIds ? [this.extra(face.id, face.idPath)] : []), ...(this.hasOptions ? [this.extra(face.options)] : []),
+      ...this.columns.map((key) => this.extra(parsed && Object.hasOwn(parsed, key) ? cell(parsed[key]) : "", parsed && JSON.stringify([key])))];
   }
 
   words(row, face) {
@@ -182,16 +186,37 @@ export class Table {
     return fillTemplate(template, row.raw).text.slice(0, SHOWN);
   }
 
-  extra(text) {
-    return make("div", { role: "gridcell", class: "extra", dir: "auto", text, title: text.length > 24 ? text : null });
+  extra(text, path = null) {
+    return make("div", { role: "gridcell", class: "extra", dir: "auto", text, title: text.length > 24 ? text : null, "data-edit": path });
+  }
+
+  /** Edit a cell in its place. */
+  edit(cell) {
+    const element = cell?.closest(".row");
+    if (!element) return;
+    const { id, raw } = element.row;
+    const path = JSON.parse(cell.dataset.edit);
+    editCell(cell, {
+      raw, path, label: `${path.at(-1)} of line ${this.workspace.indexOf(id) + 1}`,
+      keep: (text) => this.workspace.edit(id, text),
+      leave: () => { element.key = ""; this.paint(); this.grid.focus(); },
+    });
+  }
+
+  /** Edit the request of the active row in its place; false when it is more than one text. */
+  editActive() {
+    const cell = this.pool.get(this.ui.active)?.querySelector(".c2[data-edit]");
+    this.edit(cell);
+    return Boolean(cell);
   }
 
   click(event) {
     const element = event.target.closest(".row");
     if (!element) return;
     const id = Number(element.dataset.id);
+    if (event.target.closest(".cell-input")) return;
     if (event.target.closest(".c0")) this.act.select(id, event.shiftKey);
-    else this.act.open(id, { reveal: false });
+    else this.act.press(id);
   }
 
   /** Drag a row, or the selected rows, by the grip. */
