@@ -55,6 +55,15 @@ def test_a_url_that_the_server_does_not_list_is_the_lines_error(url: str) -> Non
     assert refused(openai_line(url)) == ("invalid_url", f'"url" "{url}" is not answered by this model\'s server')
 
 
+@pytest.mark.parametrize("url", ["/scale_elastic_ep", "/v1/load_lora_adapter", "/v1/responses/{response_id}/cancel"])
+def test_a_line_cannot_operate_the_server(url: str) -> None:
+    served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url}))
+    assert refused(openai_line(url), served=served) == (
+        "invalid_url",
+        f'"url" "{url}" operates the server; a row may only ask it',
+    )
+
+
 def test_a_server_that_lists_nothing_is_asked_as_the_line_says() -> None:
     plain = Served(model="m", models=frozenset({"m"}))
     assert asked(openai_line("/v2/rerank"), served=plain).route == "/v2/rerank"

@@ -21,6 +21,7 @@ _STRUCTURE_NAMES = frozenset(
     | {"guided_json_object", "text", "output_config"}
 )
 _MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
+_OPERATING = re.compile(r"scal|sleep|wake|profile|lora|reset|pause|resume|abort|cancel|weight|rpc|fault")
 _NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
 
@@ -48,13 +49,17 @@ class Ask:
             raise RowError("invalid_value", "a number is too large for JSON (infinity)") from None
 
     def with_room(self, failure: Failure) -> Ask | None:
-        """Return the request without the job's MaxTokens when that alone left the prompt no room, else None.
+        """Return the request with less than the job's MaxTokens when that left the prompt no room, else None.
 
-        The server then lets the answer grow to the end of the context, which is less than MaxTokens away.
+        Without a limit an answer may grow to the end of the context, which is less than MaxTokens away. Where no limit
+        means a small one, half of it is asked for.
         """
         if not self.lent or failure.status != 400 or not _NO_ROOM.search(failure.message):
             return None
-        return replace(self, body={**self.body, self.lent: None}, lent="")
+        if self.route in (sampling.CHAT, sampling.RESPONSES):
+            return replace(self, body={**self.body, self.lent: None}, lent="")
+        half = self.body[self.lent] // 2
+        return replace(self, body={**self.body, self.lent: half}) if half else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: 
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
         _add_schema(whole, route, defaults.schema)
-    budget = "" if own.keys() & sampling.BUDGET_NAMES or route == sampling.MESSAGES else sampling.BUDGET[route]
+    budget = "" if own.keys() & sampling.BUDGET_NAMES else sampling.BUDGET[route]
     return Ask(route, whole, file_url, governed, budget if budget in whole else "")
 
 
@@ -166,6 +171,8 @@ def route_of(url: Any, served: Served) -> str:
     if not isinstance(url, str) or not url.startswith("/"):
         raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shown(url)}')
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
+    if _OPERATING.search(path):
+        raise RowError("invalid_url", f'"url" {shown(url)} operates the server; a row may only ask it')
     candidates = [path, "/v1" + path, path.removeprefix("/v1")]
     if not served.routes:
         return candidates[1] if "/v1" + path in sampling.GENERATING | {"/v1/embeddings"} else path
