@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import signal
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -87,6 +92,33 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
 def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
     log = ["ERROR generating Job: ChunkSize must be at most 150", "", "usage: openjd run TEMPLATE", "  --output FORMAT"]
     assert list(readable(log)) == log[:1]
+
+
+def test_cancelling_tells_openjd_once_and_shows_how_it_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = (
+        "import signal, time\n"
+        "told = []\n"
+        "signal.signal(signal.SIGINT, lambda *_: told.append(1))\n"
+        "print('0:00:00.1\\tready', flush=True)\n"
+        "while not told: time.sleep(0.01)\n"
+        "time.sleep(0.2)\n"
+        "print('0:00:00.2\\ttold', len(told), 'time(s)', flush=True)\n"
+    )
+    log = tmp_path / "openjd.log"
+
+    def cancel_twice() -> None:
+        while b"ready" not in log.read_bytes():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    log.touch()
+    thread = threading.Thread(target=cancel_twice)
+    thread.start()
+    status = run_local.show([sys.executable, "-c", program], os.environ, log, verbose=False)
+    thread.join()
+    assert status == 130
+    assert "told 1 time(s)" in capsys.readouterr().err
 
 
 def test_text_cannot_act_on_the_terminal() -> None:
