@@ -7,6 +7,7 @@ text, NaN and infinity become null. Encodings with a byte order mark are read as
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import gzip
 import io
@@ -56,14 +57,19 @@ def _form(path: str) -> str:
     return form
 
 
-def _opened(path: str) -> IO[str]:
-    raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed by its wrapper)
-    buffered: Any = io.BufferedReader(raw, READ)
-    if buffered.peek(2)[:2] == b"\x1f\x8b":
-        buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
-    head = buffered.peek(2)[:2]
-    encoding = "utf-16" if head in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return io.TextIOWrapper(buffered, encoding=encoding, newline="")
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[IO[str]]:
+    """Give a file's text, unpacked and decoded."""
+    raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed below)
+    try:
+        buffered: Any = io.BufferedReader(raw, READ)
+        if buffered.peek(2)[:2] == b"\x1f\x8b":
+            buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
+        encoding = "utf-16" if buffered.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        with io.TextIOWrapper(buffered, encoding=encoding, newline="") as file:
+            yield file
+    finally:
+        raw.close()
 
 
 def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]:
