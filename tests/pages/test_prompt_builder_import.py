@@ -160,3 +160,10 @@ def test_bytes_that_are_not_utf8_leave_the_page_as_they_came(page: Page) -> None
     import_bytes(page, data)
     page.click("#import-add")
     assert exported(page) == data
+
+
+def test_a_table_that_is_not_utf8_is_read_as_spreadsheets_write_it(page: Page) -> None:
+    import_bytes(page, "text\ncafé\n".encode("cp1252"), "a.csv")
+    expect(page.locator("#import-file")).to_contain_text("Not UTF-8: read as Windows-1252.")
+    page.click("#import-add")
+    assert rows(page) == [{"text": "café"}]

@@ -193,6 +193,25 @@ def test_a_second_tab_says_that_it_does_not_keep_the_work_and_can_take_over(
     assert rows(other) == [{"prompt": "y"}]
 
 
+def test_taking_over_loses_nothing_of_either_tab(context: BrowserContext, page: Page, watch: Watch) -> None:
+    import_rows(page, [{"prompt": "first tab"}])
+    saved(page)
+    other = context.new_page()
+    watch.follow(other)
+    open_builder(other)
+    open_row(other, 1)
+    other.get_by_label("Prompt", exact=True).fill("second tab")
+    page.bring_to_front()
+    open_row(page, 1)
+    page.get_by_label("Prompt", exact=True).fill("first tab, later")
+    other.bring_to_front()
+    other.get_by_role("button", name="Work here instead").click()
+    expect(other.locator("#toast")).to_contain_text("Undo brings back")
+    assert rows(other) == [{"prompt": "first tab, later"}]
+    other.locator("#undo").click()
+    assert rows(other) == [{"prompt": "second tab"}]
+
+
 # 5. Checks, and size
 
 

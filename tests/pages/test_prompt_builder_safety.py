@@ -140,7 +140,7 @@ SOME = [
     {
         "messages": [
             {"role": "system", "content": "s"},
-            {"role": "user", "content": [{"type": "text", "text": "t"}, {"type": "image_url", "image_url": {"url": "u"}}]},
+            {"role": "user", "content": [{"type": "text", "text": "t"}, {"type": "image", "source": {"url": "u"}}]},
         ]
     },
     {"custom_id": "a", "url": "/v1/embeddings", "body": {"input": "x"}},

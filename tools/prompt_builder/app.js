@@ -202,7 +202,7 @@ function wire() {
   press("export", () => submitView.save());
   press("bad-count", () => { ui.onlyBad = true; act.show("rows"); });
   press("clear", () => byId("clear-dialog").showModal());
-  press("take-over", () => store.takeOver());
+  press("take-over", async () => { if (await store.takeOver()) toast("Here is what the other tab kept. Undo brings back the rows of this one.", "Undo", act.undo); });
   byId("clear-dialog").addEventListener("close", () => { if (byId("clear-dialog").returnValue === "yes") clear(); });
   byId("find").addEventListener("input", (event) => { ui.find = event.target.value; update(); });
   byId("only-bad").addEventListener("change", (event) => { ui.onlyBad = event.target.checked; update(); });

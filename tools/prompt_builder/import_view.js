@@ -38,7 +38,7 @@ export class ImportView {
       const name = files.map((file) => file.name).join(", ");
       byId("import-text").value = "";
       if (!this.dialog.open) this.dialog.showModal();
-      this.take({ text, name, note: read.map((file) => file.note).filter(Boolean).join(" "), badLines: read.length === 1 ? read[0].badLines : new Map() });
+      this.take({ text, name, note: read.map((file) => file.note).filter(Boolean).join(" "), badLines: read.length === 1 ? read[0].badLines : new Map(), western: read.length === 1 ? read[0].western : null });
       byId("import-add").focus();
     } catch (error) {
       toast(`The file could not be read: ${error.message}`);
@@ -56,12 +56,13 @@ export class ImportView {
   look() {
     const format = byId("import-format").value;
     const tabular = format === "csv" || format === "tsv";
-    this.read = readText(this.source.text, format, { header: byId("import-header").checked, chosen: this.chosen });
+    const western = format === "jsonl" || format === "array" ? null : this.source.western;
+    this.read = readText(western ?? this.source.text, format, { header: byId("import-header").checked, chosen: this.chosen });
     byId("import-header-box").hidden = !tabular;
     byId("import-columns").hidden = !tabular || this.read.columns.length === 0;
     if (tabular && !this.chosen) this.listColumns();
     this.rows = this.read.parts.map((part) => ({ part, row: this.makeRow(part, format) }));
-    this.tell();
+    this.tell(western ? "Not UTF-8: read as Windows-1252." : "");
   }
 
   makeRow(part, format) {
@@ -85,11 +86,11 @@ export class ImportView {
     this.look();
   }
 
-  tell() {
+  tell(aside) {
     const bad = this.rows.map(({ part, row }) => ({ part, fault: row.note ?? checkOf(row, this.workspace.settings).message })).filter(({ fault }) => fault);
     const { name, note } = this.source;
     byId("import-source").hidden = !this.source.typed;
-    setText(byId("import-file"), [name, note].filter(Boolean).join(": "));
+    setText(byId("import-file"), [name, note, aside].filter(Boolean).join(": "));
     const words = [counted(this.rows.length, "row")];
     if (this.read.blank) words.push(`${counted(this.read.blank, "blank line")} left out`);
     if (bad.length) words.push(`${counted(bad.length, "line")} to mend after the import`);

@@ -116,14 +116,16 @@ function lineCounter(text) {
   };
 }
 
-/** Decode a file's bytes: {text, note, badLines}. Lines that are not UTF-8 are kept as bytes by their number. */
+/**
+ * Decode a file's bytes: {text, note, badLines}. Lines that are not UTF-8 are kept as
+ * bytes by their number; `western` is the whole text read as Windows-1252, which spreadsheets write. */
 export function decodeBytes(bytes) {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text: new TextDecoder("utf-16le").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text: new TextDecoder("utf-16be").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
   try {
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), note: null, badLines: new Map() };
   } catch {
-    return { text: new TextDecoder("utf-8").decode(bytes), note: null, badLines: badLines(bytes) };
+    return { text: new TextDecoder("utf-8").decode(bytes), note: null, badLines: badLines(bytes), western: new TextDecoder("windows-1252").decode(bytes) };
   }
 }
 

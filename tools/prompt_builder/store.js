@@ -4,11 +4,14 @@
 const NAME = "prompt_builder";
 const LAST_WORDS = "prompt_builder.unsaved";
 const SETTLE_MS = 150;
+const RETRY_MS = 300; // a page that is being left lets go of its lock within this time
 
 const promised = (request) => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
   request.onerror = () => reject(request.error);
 });
+
+const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 const finished = (transaction) => new Promise((resolve, reject) => {
   transaction.oncomplete = () => resolve();
@@ -43,17 +46,17 @@ export class Store {
     try {
       this.database = await open();
       await this.load();
-      this.mine = await this.claim(false);
+      this.mine = (await this.claim(false)) || (await pause(RETRY_MS).then(() => this.claim(false)));
     } catch (error) {
       this.report("failed", error);
     }
     if (this.database && !this.mine) this.report("elsewhere");
-    this.workspace.onChange(() => this.touch());
+    this.workspace.onChange((what) => { if (what !== "view") this.touch(); });
     addEventListener("pagehide", () => this.leave());
     document.addEventListener("visibilitychange", () => { if (document.hidden) this.leave(); });
     addEventListener("beforeunload", (event) => {
       this.leave();
-      if (this.dirty && this.mine && !this.noted) event.preventDefault();
+      if (this.dirty && !this.noted) event.preventDefault();
     });
   }
 
@@ -69,15 +72,25 @@ export class Store {
     });
   }
 
-  lose() {
+  /** Another tab has taken over: what it has not read yet is written at once. */
+  async lose() {
+    await this.flush();
     this.mine = false;
     this.report("elsewhere");
   }
 
+  /** Become the tab that writes, with what the other tab kept; returns whether Undo now brings back rows of this tab. */
   async takeOver() {
+    const { rows } = this.workspace;
+    const changedHere = this.dirty;
     this.mine = await this.claim(true);
+    await pause(RETRY_MS);
     await this.load();
+    if (changedHere) this.workspace.past.push({ rows, label: "what the other tab kept" });
+    this.dirty = false;
     this.report("saved");
+    this.workspace.changed("view");
+    return changedHere;
   }
 
   async load() {
@@ -87,14 +100,14 @@ export class Store {
     if (found.order.length === 0 && !state && !found.late) return;
     const byId = new Map(found.rows.map((row) => [row.id, Object.freeze(row)]));
     this.workspace.rows = Object.freeze(found.order.map((id) => byId.get(id)).filter(Boolean));
-    this.workspace.nextId = found.nextId;
+    this.workspace.nextId = Math.max(found.nextId, this.workspace.nextId);
     this.workspace.past = [];
     this.workspace.future = [];
     this.saved = found.late ? new Map(rows.map((row) => [row.id, null])) : new Map(byId);
     this.order = found.late ? null : this.workspace.rows;
     this.version = found.version;
-    this.workspace.set(found.settings);
-    this.workspace.changed("rows");
+    this.workspace.settings = Object.freeze({ ...this.workspace.settings, ...found.settings });
+    this.workspace.changed("view");
     if (found.late) { this.dirty = true; this.touch(); }
   }
 

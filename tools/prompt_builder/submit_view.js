@@ -28,6 +28,7 @@ export class SubmitView {
       if (input !== document.activeElement) input.value = this.workspace.settings[name];
     }
     setText(byId("command"), this.command());
+    byId("with-template").hidden = !(this.workspace.settings.byTemplate && this.workspace.settings.template);
     this.showChecks();
   }
 

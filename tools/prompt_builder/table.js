@@ -226,7 +226,10 @@ export class Table {
     const id = Number(grip.closest(".row").dataset.id);
     const from = event.clientY;
     let target = null;
+    const edge = this.grid.getBoundingClientRect();
     const move = (moving) => {
+      if (moving.clientY < edge.top + 60) this.grid.scrollTop -= this.rowHeight();
+      else if (moving.clientY > edge.bottom - 30) this.grid.scrollTop += this.rowHeight();
       if (target === null && Math.abs(moving.clientY - from) < 6) return;
       target = this.dropSpot(moving.clientY);
       this.markDrop(target);
