@@ -109,8 +109,8 @@ def test_cancelling_tells_openjd_once_and_shows_how_it_ends(tmp_path: Path, caps
     def cancel_twice() -> None:
         while b"ready" not in log.read_bytes():
             time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGINT)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
 
     log.touch()
     thread = threading.Thread(target=cancel_twice)

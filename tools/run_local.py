@@ -160,7 +160,7 @@ def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, ver
         stderr=subprocess.STDOUT,
         start_new_session=True,  # or a terminal's Ctrl-C would reach it twice
     )
-    with log.open("wb") as file, cancelling(openjd) as cancelled:
+    with openjd, log.open("wb") as file, cancelling(openjd) as cancelled:
         lines = (printable(line) for line in kept(openjd.stdout or (), file))
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() and not verbose else None
         for line in lines if verbose else readable(lines):
