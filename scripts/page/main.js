@@ -2,6 +2,13 @@
 
 const list = new RowList($("list"), () => ({ store: state.store, rows: state.rows, at: state.at, words: wordsOf(state.query.q), differs: state.comparison && ((at) => state.comparison.differs(at)) }), (position, byHand) => openPosition(position, byHand));
 
+/** Close what is open on a phone, or clear the search and go back to the rows. */
+function leave() {
+  if (document.body.classList.contains("reading") && !wide()) return closeRow();
+  if (document.activeElement === $("search")) $("list").focus({ preventScroll: true });
+  return change({ q: "" });
+}
+
 function showFilters() {
   const panel = $("filters");
   panel.hidden = !panel.hidden;
@@ -44,7 +51,7 @@ function connect() {
     next: () => step(1), previous: () => step(-1), pageDown: () => step(10), pageUp: () => step(-10), first: () => step(-Infinity), last: () => step(Infinity),
     search: () => $("search").focus(), filters: showFilters, manner: () => $("manner").click(), layout: () => $("layout").click(), copy: () => copy(answerText(), "Answer"), link: () => copy(rowLink(), "Link"),
     failed: onlyFailed, voteLeft: () => vote("left"), voteTie: () => vote("tie"), voteRight: () => vote("right"), help: () => $("help").showModal(),
-    escape: () => (document.body.classList.contains("reading") && !wide() ? closeRow() : document.activeElement === $("search") && $("search").value === "" ? $("list").focus() : change({ q: "" })),
+    escape: leave,
   });
 }
 

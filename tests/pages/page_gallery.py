@@ -74,6 +74,8 @@ def kinds() -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
         ("runpod failed", {"input": {"prompt": "x"}, "status": "FAILED", "error": "HTTP 400: temperature must be a number"}, {"dialect": "runpod", "failed": True}),
         ("bedrock", {"recordId": "R1", "modelInput": {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}, "modelOutput": chat_body("Hi there.")}, {"dialect": "bedrock"}),
         ("bedrock error", {"recordId": "R2", "modelInput": {"prompt": "x"}, "error": {"errorCode": 400, "errorMessage": "bad record"}}, {"dialect": "bedrock", "failed": True}),
+        ("responses", openai_line("q1", {"output": [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Think first."}]}, {"type": "message", "content": [{"type": "output_text", "text": "Pong."}]}, {"type": "function_call", "name": "ring", "arguments": "{}"}], "status": "completed", "usage": {"input_tokens": 3, "output_tokens": 2}}), {"dialect": "openai", "endpoint": "/v1/responses", "given": b'{"custom_id":"q1","url":"/v1/responses","body":{"instructions":"Be kind.","input":[{"role":"user","content":"Ping"}]}}'}),
+        ("previous", {"prompt": "p", "generated_text": "new", "finish_reason": "stop", "previous": {"error": "old"}}, {}),
         ("no row", {"line": 99, "error": {"code": "invalid_json", "message": "line 99 is no JSON: Expecting value"}}, {"dialect": "none", "failed": True, "given": b"{broken"}),
     ]  # fmt: skip
 

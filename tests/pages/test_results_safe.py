@@ -37,17 +37,23 @@ def large_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # 7. Safe
 
 
-@pytest.mark.parametrize("manner", ["markdown", "plain"])
-def test_no_row_can_act(chromium: Browser, hostile_page: Path, manner: str) -> None:
+OPEN_EVERY_ROW = """async (rows) => {
+  for (let line = 1; line <= rows; line++) {
+    location.hash = `#row=${line}`;
+    while (document.getElementById("title").textContent !== `Line ${line}`) await new Promise((go) => setTimeout(go, 5));
+    document.querySelectorAll("#body details").forEach((one) => { one.open = true; });
+    document.querySelectorAll("#body .unfold").forEach((one) => one.click());
+  }
+}"""
+
+
+def test_no_row_can_act(chromium: Browser, hostile_page: Path) -> None:
     with opened(chromium, hostile_page) as page:
         before = page.evaluate("[document.title, document.scripts.length, document.styleSheets.length]")
-        if manner == "plain":
-            page.click("#manner")
         page.click("#filterbutton")
-        for line in range(1, len(hostile()) + 1):
-            page.evaluate(f"location.hash = '#row={line}'")
-            wait_for_line(page, line)
-            page.locator("#body details").evaluate_all("all => all.forEach(one => { one.open = true })")
+        page.evaluate(OPEN_EVERY_ROW, len(hostile()))
+        page.click("#manner")
+        page.evaluate(OPEN_EVERY_ROW, len(hostile()))
         assert page.evaluate("[document.title, document.scripts.length, document.styleSheets.length]") == before
         assert page.locator("main a, main img, main iframe, main script, main style, main form, main base, main object, main embed, main svg [onload]").count() == 0
         assert page.evaluate("({}).polluted") is None
@@ -94,7 +100,7 @@ def test_axe_finds_nothing(chromium: Browser, gallery_page: Path, tmp_path: Path
         assert violations(page) == []
         page.click("#filterbutton")
         search(page, "the")
-        for line in (1, 3, 6, 12, 15, 24):
+        for line in (6, 12):
             page.evaluate(f"location.hash = '#row={line}'")
             wait_for_line(page, line)
             page.locator("#body details").evaluate_all("all => all.forEach(one => { one.open = true })")
@@ -129,7 +135,7 @@ def test_it_prints_the_overview_and_the_rows_that_are_shown(chromium: Browser, g
     with opened(chromium, gallery_page) as page:
         page.evaluate("window.print = () => { document.body.dataset.printed = 'yes' }")
         page.click("[data-status=failed]")
-        wait_for_count(page, "6 of 63 rows")
+        wait_for_count(page, "6 of 65 rows")
         page.click("#printbutton")
         page.wait_for_selector("body[data-printed]")
         page.emulate_media(media="print")

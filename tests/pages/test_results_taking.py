@@ -9,6 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
+import yaml
 from page import DEFAULTS, PageRow
 from pages.page_gallery import HOSTILE_TEXTS, gallery, hostile, kinds
 from pages.page_rows import page_row, prompt_rows
@@ -113,15 +114,32 @@ def failed(line: int, dialect: str, output: bytes, given: bytes) -> PageRow:
 
 
 def test_the_command_says_again_what_is_not_the_default(chromium: Browser, tmp_path: Path) -> None:
-    parameters = {**DEFAULTS, "ModelName": "org/my model", "Temperature": 0.7, "MaxTokens": 64, "SystemPrompt": "It's $HOME; `id`", "Prompts": "1-9", "OutputDir": "/tmp/x", "HfToken": "secret"}
+    parameters = {**DEFAULTS, "ModelName": "org/my model", "Temperature": 0.7, "MaxTokens": 64, "SystemPrompt": "It's $HOME; `id`", "Prompts": "1-9", "OutputDir": "/tmp/x", "HfToken": "secret", "PromptTemplateFile": "/sessions/s-1/assets/my.jinja"}
     path = make_page(tmp_path, prompt_rows(60), parameters=parameters, rerun="17", input={"name": "my prompts.jsonl", "sha256": "", "lines": 60})
     with opened(chromium, path) as page:
         commands = page.locator(".command code").evaluate_all("all => all.map(one => one.textContent.trim())")
-    own = "-p 'ModelName=org/my model' -p MaxTokens=64 -p 'SystemPrompt=It'\\''s $HOME; `id`'"
+    own = "-p 'ModelName=org/my model' -p MaxTokens=64 -p 'SystemPrompt=It'\\''s $HOME; `id`' -p PromptTemplateFile=my.jinja"
     assert commands == [
-        f"deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 {own}",
-        f"deadline bundle submit . -p 'InputFile=my prompts.jsonl' -p Prompts=17 {own}",
+        f"deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 -p OutputDir=results {own}",
+        f"deadline bundle submit . -p 'InputFile=my prompts.jsonl' -p Prompts=17 -p OutputDir=results {own}",
     ]
+
+
+def test_the_command_names_the_folder_in_which_the_page_lies(chromium: Browser, tmp_path: Path) -> None:
+    output = tmp_path / "my run" / "output"
+    output.mkdir(parents=True)
+    with opened(chromium, make_page(output, prompt_rows(60))) as page:
+        command = page.locator(".command code").first.evaluate("one => one.textContent")
+    assert f"-p 'OutputDir={tmp_path}/my run'" in command
+
+
+def test_the_defaults_are_the_template_s() -> None:
+    template = yaml.safe_load((Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8"))
+    defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
+    own = {"InputFile", "InputUrl", "Prompts", "BlockSize", "OutputDir", "OutputUrl"}  # a new submission's own
+    secret = {"HfToken", "HfTokenSecretId"}  # never recorded
+    places = {"CondaPackages", "CondaChannels", "JobScriptDir"}  # of the farm, and not recorded
+    assert {name: default for name, default in defaults.items() if name not in own | secret | places} == DEFAULTS
 
 
 def test_a_rerun_range_that_does_not_fit_leaves_the_command_with_the_file(chromium: Browser, tmp_path: Path) -> None:
@@ -140,7 +158,7 @@ def test_finding_why_row_17_failed_and_taking_it_along_takes_five_actions(chromi
         assert json.loads(Path(waiting.value.path()).read_bytes())["id"] == "000017"
         page.click(".command:has-text('retry.jsonl') button")  # 4
         page.wait_for_function("() => document.getElementById('toast').textContent === 'Command copied'")
-        assert page.evaluate("navigator.clipboard.readText()") == "deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 -p MaxTokens=256"
+        assert page.evaluate("navigator.clipboard.readText()") == "deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 -p OutputDir=results -p MaxTokens=256"
 
 
 # 5. Comparing
