@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from farm import Farm
+from farm import Farm, Job
 from stub_openai import MODEL, StubServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,6 +153,11 @@ def values(server: StubServer, rows: Path, out: Path, **more: object) -> list[st
     return [part for name, value in given.items() for part in ("--parameter", f"{name}={value}")]
 
 
+def finish(farm: Farm, job: Job) -> None:
+    state = farm.wait(job, 240)
+    assert state == "SUCCEEDED", "\n".join(farm.log(session) for session in farm.sessions(job))
+
+
 def output_of(out: Path) -> list[dict[str, Any]]:
     text = (out / "output" / "output.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
@@ -164,11 +169,12 @@ def test_a_file_of_bad_lines_is_not_submitted_and_nothing_is_uploaded(
 ) -> None:
     set_hooks(farm, allowed=True)
     jobs = len(farm.api.scheduler.jobs)
-    given = values(server, file_of(tmp_path, *BAD), tmp_path / "out", Prompts="1-3")
+    given = values(server, file_of(tmp_path, *BAD, *["[]"] * 7), tmp_path / "out", Prompts="1-3")
     done = farm.deadline("bundle", "submit", ".", "--yes", *given, cwd=bundle, check=False)
     said = done.stdout + done.stderr
     assert done.returncode != 0
     assert all(f"prompts.jsonl:{line}:" in said for line in (1, 2, 3))
+    assert "prompts.jsonl has 10 lines, 1-3 will run" in said
     assert "NOT SUBMITTED" in said
     assert "Upload Summary" not in said
     assert len(farm.api.scheduler.jobs) == jobs
@@ -183,7 +189,7 @@ def test_all_on_a_file_of_500_lines_answers_500_and_the_job_keeps_its_name(
     done = farm.deadline("bundle", "submit", ".", "--yes", "--name", "Five hundred: all", *given, cwd=bundle)
     job = farm.job_in(done.stdout)
     assert job.name == "Five hundred: all"
-    assert farm.wait(job, 240) == "SUCCEEDED"
+    finish(farm, job)
     farm.download(job)
     found = output_of(tmp_path / "out")
     assert [row["id"] for row in found] == list(range(1, 501))
@@ -198,19 +204,6 @@ def test_with_hooks_off_the_same_bundle_submits_and_runs_what_it_is_told(
     done = farm.deadline("bundle", "submit", ".", "--yes", *values(server, five_hundred, tmp_path / "out"), cwd=bundle)
     job = farm.job_in(done.stdout)
     assert "will run" not in done.stdout + done.stderr
-    assert farm.wait(job, 240) == "SUCCEEDED"
+    finish(farm, job)
     farm.download(job)
     assert len(output_of(tmp_path / "out")) == 10
-
-
-@pytest.mark.farm
-def test_the_hook_s_warning_reaches_the_person_who_submits(
-    farm: Farm, server: StubServer, bundle: Path, tmp_path: Path, five_hundred: Path
-) -> None:
-    set_hooks(farm, allowed=True)
-    given = values(server, five_hundred, tmp_path / "out")
-    done = farm.deadline("bundle", "submit", ".", *given, cwd=bundle, typed="y\ny\n")
-    assert "prompts.jsonl has 500 lines, 1-10 will run" in done.stdout + done.stderr
-    job = farm.job_in(done.stdout)
-    state = farm.wait(job, 240)
-    assert state == "SUCCEEDED", "".join(farm.log(one) for one in farm.sessions(job))

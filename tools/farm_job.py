@@ -1,8 +1,8 @@
 """One job on the farm, as the `deadline` command sees it, and what this machine remembers of it.
 
-Everything goes through the `deadline` command, with argument lists; parameters travel in a file that only this user can
-read and that is gone once they are submitted. A Note keeps the parameters of a submitted job, less its secrets, so that
-another terminal can fetch the results.
+Everything goes through the `deadline` command, with argument lists; parameters travel in a folder that only this user
+can read and that is gone once they are submitted. A Note keeps the parameters of a submitted job, less its secrets, so
+that another terminal can fetch the results.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import summary
 BUNDLE = Path(__file__).resolve().parent.parent
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE"})
+PATH_FILES = ("InputFile", "PromptTemplateFile", "ResponseSchemaFile")
 SECRETS = frozenset({"HfToken", "InputUrl", "OutputUrl"})  # presigned URLs are secrets too
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 20.0  # seconds between two looks at a job
 PATIENCE = 10  # looks that may fail one after another while the network is away
@@ -110,12 +111,11 @@ class FarmJob:
     @classmethod
     def submit(cls, parameters: Mapping[str, str], options: Sequence[str], *, name: str | None = None) -> FarmJob:
         """Submit the bundle. Raises FarmJobError."""
-        with tempfile.TemporaryDirectory(prefix="vllm-batch-") as scratch:
-            file = Path(scratch) / "parameters.json"  # in a folder of mode 0700
-            file.write_text(json.dumps(parameters), encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="vllm-batch-") as scratch:  # of mode 0700
+            folders = make_bundle(Path(scratch), parameters)
+            known = [part for folder in folders for part in ("--known-asset-path", folder)]
             named = ["--name", name] if name else []
-            command = ["bundle", "submit", str(BUNDLE), "--yes", *options, *named, "--parameter", f"file://{file}"]
-            found = JOB_ID.search(deadline(*command, show=True))
+            found = JOB_ID.search(deadline("bundle", "submit", scratch, "--yes", *options, *named, *known, show=True))
         if not found:
             raise FarmJobError("deadline named no job: see above")
         return cls(found[0], options)
@@ -145,6 +145,22 @@ class FarmJob:
         """Download the job's output to where its parameters say, replacing what an earlier job left under one name."""
         command = ("job", "download-output", "--job-id", self.id, *self.options)
         deadline(*command, "--conflict-resolution", "OVERWRITE", "--yes", "--output", "verbose")
+
+
+def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
+    """Write the bundle with its parameters' values beside it, as the form does; return the folders they name.
+
+    Values on deadline's command line would show in a list of processes, and end at their first line break.
+    """
+    values = {**parameters, "JobScriptDir": str(BUNDLE / "scripts")}
+    for name in ("template.yaml", "hooks.yaml"):
+        shutil.copy(BUNDLE / name, folder)
+    (folder / ".hooks_origin").write_text(str(BUNDLE), encoding="utf-8")  # where the hook's program is
+    listed = [{"name": name, "value": value} for name, value in values.items()]
+    text = json.dumps({"parameterValues": listed}, indent=1)
+    (folder / "parameter_values.json").write_text(text, encoding="utf-8")
+    files = [str(Path(values[name]).parent) for name in PATH_FILES if values.get(name)]
+    return sorted({*files, values["OutputDir"], values["JobScriptDir"]})
 
 
 def progress_in(details: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ job into one folder completes the first. `deadline` is asked for its farm and qu
 are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted in the cache folder of
 setup_env.py, without secrets. --local runs the same on this machine, through run_local.py.
 
-Values go to `deadline` in a file, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
+Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
 have failed: the summary says so), 1 it did not, 2 nothing was submitted, 130 Ctrl-C (the job goes on).
 """
 
@@ -51,7 +51,7 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
             raise NotSubmitted("name the file to run, or give -p InputUrl=... with --prompts")
         say("InputUrl is not checked: it is fetched on the worker")
         return chosen
-    for name in ("InputFile", "PromptTemplateFile", "ResponseSchemaFile"):
+    for name in farm_job.PATH_FILES:
         if chosen.get(name):
             chosen[name] = str(Path(chosen[name]).absolute())
     return {**checked_sizes(chosen), **chosen} if "Prompts" not in chosen else checked(chosen)
@@ -92,12 +92,12 @@ def submit(chosen: Mapping[str, str], asked: argparse.Namespace) -> int:
     submitted = FarmJob.submit(chosen, options, name=asked.name)
     note = Note.of(submitted.id, chosen)
     note.write()
-    say(f"submitted {submitted.id}")
     again = f"python3 tools/submit.py --resume {submitted.id}"
-    if asked.no_wait:
-        say(f"To fetch the results later: {again}")
-        return 0
     try:
+        say(f"submitted {submitted.id}")
+        if asked.no_wait:
+            say(f"To fetch the results later: {again}")
+            return 0
         return see_through(submitted, note)
     except KeyboardInterrupt:
         say(f"\nThe job goes on. To come back to it: {again}")
