@@ -236,8 +236,10 @@ class Chunk:
                 record = shards.Record(head, output.encode())
             except RowError as error:
                 outcome = Failure(error.code, error.message, outcome.status, pending.attempts)
-            except Exception as error:  # noqa: BLE001 - see `_prepared`
-                outcome = replace(surprise(error), status=outcome.status, attempts=pending.attempts)
+            except Exception as error:  # noqa: BLE001 - see `_prepared`; here it can only be the answer
+                outcome = replace(
+                    surprise(error), code="invalid_answer", status=outcome.status, attempts=pending.attempts
+                )
             else:
                 self._add(record)
                 return

@@ -1,0 +1,1 @@
+"""Where vLLM has its servers."""

@@ -1,0 +1,393 @@
+"""The fault matrix: the real programs against a server that fails, each fault with the results it must end in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_server import Asked, FakeServer, Fault, answer
+from programs import Session, outcome, rows
+
+TEXTS = ["one", "two", "three", "four", "five", "six"]
+OPTIONS = {"max_attempts": "3", "row_timeout_seconds": "3", "max_concurrency": "64"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the server does to a row (`times` times, then it answers), and what that row must end in.
+
+    `code`, `says` and `status` are its error's; no code stands for an answer. `asked` is how often it is asked.
+    """
+
+    name: str
+    fault: Fault
+    code: str = ""
+    asked: int = 3
+    says: str = ""
+    status: int | None = None
+    times: int = 99
+
+
+def passing(name: str, fault: Fault) -> Case:
+    """Return a case of a fault that passes after one attempt."""
+    return Case(f"{name}, then fine", fault, asked=2, times=1)
+
+
+TOO_LONG = b'{"error": {"message": "This model\'s maximum context length is 4096 tokens", "code": 400}}'
+GARBAGE = b"<html>\xff\xfe not json"
+HUGE = answer("", "x").replace(b": 3", b": 1e999")
+UNZIPPED = {"Content-Encoding": "gzip"}
+CASES = [
+    passing("429 with Retry-After", Fault(429, b"{}", {"Retry-After": "1"})),
+    passing("429 without", Fault(429, b"slow down")),
+    Case("429 for ever", Fault(429, b'{"error": {"message": "slow down"}}'), "rate_limited", 3, "slow down", 429),
+    passing("500", Fault(500, b"oops")),
+    Case("500 for ever", Fault(500, b"oops"), "server_error", 3, "oops", 500),
+    Case("503 for ever", Fault(503, b"busy"), "unavailable", 3, "busy", 503),
+    Case("529 twice", Fault(529, b"{}"), asked=3, times=2),
+    passing("408", Fault(408, b"{}")),
+    passing("409", Fault(409, b"{}")),
+    passing("connection reset", Fault(wire="reset")),
+    Case("connection reset for ever", Fault(wire="reset"), "connection_lost", 3, "connection"),
+    passing("connection closed", Fault(wire="drop")),
+    passing("cut body", Fault(wire="cut")),
+    Case("cut body for ever", Fault(wire="cut"), "connection_lost", 3, "connection"),
+    passing("cut body of an error", Fault(500, b'{"error": "x"}', wire="cut")),
+    passing("garbage", Fault(body=GARBAGE)),
+    Case("garbage for ever", Fault(body=GARBAGE), "invalid_answer", 3, "not JSON", 200),
+    passing("empty body", Fault(body=b"")),
+    passing("not what its encoding says", Fault(headers=UNZIPPED)),
+    Case("NaN in the answer", Fault(body=b'{"choices": NaN}'), "invalid_answer", 3, "not JSON", 200),
+    Case("a number beyond all bounds", Fault(body=HUGE), "invalid_answer", 1, "", 200),
+    Case("JSON of another shape", Fault(body=b'{"choices": [5]}'), "invalid_answer", 1, "", 200),
+    Case("nesting without end", Fault(body=b"[" * 100_000), "invalid_answer", 3, "not JSON", 200),
+    Case("hang", Fault(wire="hang"), "request_timeout", 3, "RowTimeoutSeconds"),
+    Case("slow drip", Fault(wire="drip"), "request_timeout", 3, "RowTimeoutSeconds"),
+    Case("400 for context length", Fault(400, TOO_LONG), "invalid_request", 1, "maximum context length", 400),
+    Case("413", Fault(413, b""), "too_large", 1, "HTTP 413", 413),
+    Case("422 in FastAPI's words", Fault(422, b'{"detail": "bad"}'), "invalid_request", 1, "bad", 422),
+    Case("answered well and then closed", Fault(wire="close"), asked=1),
+]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One job over a row of each case and as many rows without a fault."""
+
+    asked: Counter[str]
+    written: list[dict[str, Any]]
+    summary: dict[str, Any]
+    retry: bytes
+    lines: list[bytes]
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    cases = {case.name: case for case in CASES}
+
+    def script(asked: Asked) -> Fault | None:
+        case = cases.get(asked.text)
+        return case.fault if case and asked.nth <= case.times else None
+
+    texts = [text for number, case in enumerate(CASES) for text in (case.name, f"well {number}")]
+    with FakeServer(script) as server:
+        session = Session(tmp_path_factory.mktemp("matrix"), rows(texts), server.url)
+        session.start().check()
+        session.chunk(**OPTIONS).check()
+        session.aggregate().check()
+    retry = (session.output / "output" / "retry.jsonl").read_bytes()
+    return Matrix(server.asked, session.written(), session.summary(), retry, session.lines)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
+def test_a_row_that_meets_a_fault_ends_as(number: int, matrix: Matrix) -> None:
+    case, row = CASES[number], matrix.written[2 * number]
+    assert row["prompt"] == case.name
+    assert outcome(row) == (case.code or f"echo: {case.name}")
+    assert matrix.asked[case.name] == case.asked
+    if case.code:
+        assert {**row["error"], "message": ""} == {
+            "code": case.code, "message": "", "status": case.status, "attempts": case.asked
+        }  # fmt: skip
+        assert case.says in row["error"]["message"]
+
+
+def test_the_rows_beside_the_faults_all_have_their_answers(matrix: Matrix) -> None:
+    assert [outcome(row) for row in matrix.written[1::2]] == [f"echo: well {n}" for n in range(len(CASES))]
+    assert all(matrix.asked[f"well {n}"] == 1 for n in range(len(CASES)))
+
+
+def test_the_results_are_exactly_one_a_line_in_input_order_and_the_failed_lines_are_there_to_submit(
+    matrix: Matrix,
+) -> None:
+    failed = [place for place, case in enumerate(CASES) if case.code]
+    counts = {
+        name: matrix.summary[name] for name in ("requested", "succeeded", "failed", "missing", "blank", "past_end")
+    }
+    assert [row["id"] for row in matrix.written] == list(range(1, 2 * len(CASES) + 1))
+    assert counts == {
+        "requested": 2 * len(CASES), "succeeded": 2 * len(CASES) - len(failed), "failed": len(failed),
+        "missing": 0, "blank": 0, "past_end": 0,
+    }  # fmt: skip
+    assert matrix.summary["errors"] == Counter(case.code for case in CASES if case.code)
+    assert matrix.retry == b"".join(matrix.lines[2 * place] + b"\n" for place in failed)
+
+
+def storm(asked: Asked) -> Fault | None:
+    """Refuse every row once, with a time to come back at."""
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)
+    after = "1" if asked.count % 2 else later.strftime("%a, %d %b %Y %H:%M:%S GMT")
+    return Fault(429, b"", {"Retry-After": after}) if asked.nth == 1 and asked.text.isdigit() else None
+
+
+def test_a_429_storm_costs_no_row(tmp_path: Path) -> None:
+    with FakeServer(storm) as server:
+        session = Session(tmp_path, rows(map(str, range(60))), server.url)
+        session.start().check()
+        session.chunk(max_concurrency="30", max_attempts="2").check()
+        session.aggregate().check()
+    assert Counter(map(outcome, session.written())) == Counter(f"echo: {n}" for n in range(60))
+    assert all(server.asked[str(n)] == 2 for n in range(60))
+
+
+def test_a_server_that_closes_idle_connections_is_no_error(tmp_path: Path) -> None:
+    with FakeServer(lambda _: Fault(wire="close")) as server:
+        session = Session(tmp_path, rows(TEXTS), server.url)
+        session.start().check()
+        session.chunk(max_concurrency="1").check()
+        session.aggregate().check()
+    assert [outcome(row) for row in session.written()] == [f"echo: {text}" for text in TEXTS]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Return when it holds; a test that waits for ever is ended by the run's own limit."""
+    while not holds():
+        time.sleep(0.02)
+
+
+def test_a_server_that_goes_away_and_comes_back_costs_no_row(tmp_path: Path) -> None:
+    with FakeServer(delay=0.2) as server:
+        session = Session(tmp_path, rows(map(str, range(40))), server.url)
+        session.start().check()
+        chunk = session.launch(session.chunk_argv())
+        wait_until(lambda: len(server.asked) > 12)
+        server.leave()
+        time.sleep(1)
+        server.come_back()
+        text, _ = chunk.communicate()
+        session.aggregate().check()
+    assert chunk.returncode == 0, text
+    assert "does not answer" in text
+    assert Counter(map(outcome, session.written())) == Counter(f"echo: {n}" for n in range(40))
+
+
+def test_a_server_that_goes_away_for_good_fails_the_chunk_and_keeps_what_was_answered(tmp_path: Path) -> None:
+    with FakeServer(delay=0.1) as server:
+        session = Session(tmp_path, rows(map(str, range(40))), server.url)
+        session.start(server_start_timeout_seconds="1").check()
+        chunk = session.launch(session.chunk_argv())
+        wait_until(lambda: len(server.asked) > 20)
+        server.leave()
+        text, _ = chunk.communicate()
+        server.come_back()
+        before = set(server.asked)
+        assert chunk.returncode == 1
+        assert "does not answer any more; start it and submit again" in text
+        session.aggregate().check()
+        kept = [outcome(row) for row in session.written() if "error" not in row]
+        assert 1 <= len(kept) < 40
+        session.chunk().check()
+        session.aggregate().check()
+    assert len(before) < 40
+    assert all(server.asked[text.removeprefix("echo: ")] == 1 for text in kept)
+    assert Counter(map(outcome, session.written())) == Counter(f"echo: {n}" for n in range(40))
+
+
+def test_requests_in_flight_reach_max_concurrency_and_never_exceed_it(tmp_path: Path) -> None:
+    with FakeServer(delay=0.05) as server:
+        session = Session(tmp_path, rows(map(str, range(120))), server.url)
+        session.start().check()
+        session.chunk(max_concurrency="16").check()
+    assert server.most_in_flight == 16
+    assert server.asked.total() == 121  # and one to see whether the model chats
+
+
+def test_a_proxy_of_the_environment_sees_nothing_of_it(tmp_path: Path) -> None:
+    with FakeServer() as proxy, FakeServer() as server:
+        own = dict.fromkeys(("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"), proxy.url)
+        session = Session(tmp_path, rows(TEXTS), server.url, environment=own)
+        session.start().check()
+        session.chunk().check()
+    assert not proxy.headers
+    assert server.asked.total() == len(TEXTS) + 1
+
+
+def test_more_failures_than_max_failed_percent_stop_the_chunk(tmp_path: Path) -> None:
+    with FakeServer(lambda asked: Fault(400, b'{"error": "no"}') if asked.text.startswith("bad") else None) as server:
+        session = Session(tmp_path, rows(f"bad {n}" for n in range(100)), server.url)
+        session.start().check()
+        result = session.chunk(max_failed_percent="5", max_concurrency="4")
+    result.refused("MaxFailedPercent", "5", "of the chunk's 100 rows failed")
+    assert server.asked.total() < 30
+    assert not list(session.results.glob("lines-*.jsonl"))
+
+
+def test_failures_up_to_max_failed_percent_do_not(tmp_path: Path) -> None:
+    texts = ["bad"] * 5 + [f"good {n}" for n in range(5)]
+    with FakeServer(lambda asked: Fault(400, b"no") if asked.text == "bad" else None) as server:
+        session = Session(tmp_path, rows(texts), server.url)
+        session.start().check()
+        session.chunk(max_failed_percent="50").check()
+
+
+@dataclass
+class Held:
+    """A chunk in mid-flight: 30 rows, of which the first ten are answered and the others wait for `release`."""
+
+    session: Session
+    server: FakeServer
+    chunk: subprocess.Popen[str]
+    holding: list[bool] = field(default_factory=lambda: [True])
+
+    def partials(self) -> list[Path]:
+        """Return the unfinished shards."""
+        return list(self.session.results.glob(".lines-*.partial"))
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Held]:
+    holding = [True]
+    held_back = Fault(wire="hang")
+    script = lambda asked: held_back if holding[0] and asked.text.isdigit() and int(asked.text) >= 10 else None  # noqa: E731
+    with FakeServer(script) as server:
+        session = Session(tmp_path, rows(map(str, range(30))), server.url)
+        session.start().check()
+        chunk = session.launch(session.chunk_argv(max_concurrency="40"))
+        one = Held(session, server, chunk, holding)
+        wait_until(lambda: server.in_flight == 20 and len(one.partials()) == 1)
+        wait_until(lambda: one.partials()[0].read_bytes().count(b'"status":"succeeded"') == 10)
+        yield one
+        if chunk.poll() is None:
+            chunk.kill()
+            chunk.communicate()
+
+
+def finish(held: Held) -> None:
+    """Run the chunk again, and check that only what was missing is asked and every row has its answer."""
+    held.holding[0] = False
+    already = dict(held.server.asked)
+    held.session.chunk().check()
+    held.session.aggregate().check()
+    assert all(held.server.asked[str(n)] == already[str(n)] == 1 for n in range(10))
+    assert all(held.server.asked[str(n)] == 2 for n in range(10, 30))
+    assert Counter(map(outcome, held.session.written())) == Counter(f"echo: {n}" for n in range(30))
+    assert not held.partials()
+
+
+def notice(folder: Path, seconds: float) -> None:
+    """Write what the host writes before it cancels an action."""
+    end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
+    (folder / "cancel_info.json").write_text(json.dumps({"NotifyEnd": end.strftime("%Y-%m-%dT%H:%M:%SZ")}))
+
+
+def test_a_canceled_chunk_keeps_its_answers_and_the_next_attempt_asks_for_the_rest(held: Held) -> None:
+    notice(held.session.folder, 12)
+    held.chunk.send_signal(signal.SIGTERM)
+    text, _ = held.chunk.communicate()
+    assert held.chunk.returncode == 143
+    assert "ended with 10 of 30 rows done; they are kept" in text
+    finish(held)
+
+
+def test_a_canceled_chunk_takes_what_arrives_in_the_notice_period(tmp_path: Path) -> None:
+    with FakeServer(delay=1.0) as server:
+        session = Session(tmp_path, rows(map(str, range(30))), server.url)
+        session.start().check()
+        chunk = session.launch(session.chunk_argv(max_concurrency="10"))
+        wait_until(lambda: server.in_flight == 10)
+        notice(session.folder, 60)
+        chunk.send_signal(signal.SIGTERM)
+        text, _ = chunk.communicate()
+        assert (chunk.returncode, server.asked.total()) == (143, 11)
+        assert "ended with 10 of 30 rows done" in text
+        session.chunk().check()
+    assert all(server.asked[str(n)] == 1 for n in range(30))
+
+
+def test_a_killed_chunk_loses_nothing_that_was_answered(held: Held) -> None:
+    held.chunk.kill()
+    held.chunk.communicate()
+    finish(held)
+
+
+def test_a_torn_last_line_is_dropped_and_not_believed(held: Held) -> None:
+    held.chunk.kill()
+    held.chunk.communicate()
+    (partial,) = held.partials()
+    last = partial.read_bytes().splitlines(keepends=True)[-1]
+    with partial.open("ab") as file:
+        file.write(last.replace(b"echo", b"ohce").replace(b'"line":', b'"line":2')[: len(last) // 2])
+    finish(held)
+
+
+def test_an_attempt_leaves_the_partial_file_of_one_that_still_runs_alone(held: Held) -> None:
+    (partial,) = held.partials()
+    held.holding[0] = False
+    held.session.chunk().check()
+    assert partial.exists()
+    assert all(held.server.asked[str(n)] == 2 for n in range(30))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_fails_the_chunk_and_loses_no_answer(small_disk: Path, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        session = Session(tmp_path / "job", rows(f"{n} " + "x" * 20_000 for n in range(40)), server.url)
+        session.output = small_disk
+        session.start().check()
+        session.chunk(max_concurrency="4").refused("No space left on device", "what was answered is kept")
+        first = set(server.asked)
+        subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+        session.chunk().check()
+        session.aggregate().check()
+    assert len(first) < 40
+    assert sum(count > 1 for count in server.asked.values()) <= 4 + 1  # those in flight when the disk was full
+    assert Counter(map(outcome, session.written())) == Counter(
+        f"echo: {json.loads(r)['prompt']}" for r in session.lines
+    )
+
+
+def test_a_disk_that_fills_while_merging_leaves_the_finished_files_as_they_were(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    with FakeServer() as server:
+        session = Session(tmp_path / "job", rows(f"{n} " + "x" * 2000 for n in range(60)), server.url)
+        session.output = small_disk
+        session.start().check()
+        session.chunk().check()
+        session.aggregate().check()
+        before = {path.name: path.read_bytes() for path in (small_disk / "output").glob("*.*")}
+        ballast = small_disk / "ballast"
+        free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+        ballast.write_bytes(b"x" * (free - 8192))
+        session.aggregate().refused("No space left on device", "free some space and run it again")
+        after = {path.name: path.read_bytes() for path in (small_disk / "output").glob("*.*")}
+    assert after == before
