@@ -113,12 +113,17 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
         script=script,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
-        model=str(summary.get("model") or ""),
+        model=_model_name(str(summary.get("model") or "")),
         name=str((summary.get("input") or {}).get("name") or ""),
         when=str(summary.get("started") or ""),
         when_text=str(summary.get("started") or "")[:16].replace("T", " "),
         hole=HOLE,
     )
+
+
+def _model_name(model: str) -> str:
+    """Return a model's name; of a folder on a worker the last part."""
+    return model.rstrip("/").rpartition("/")[2] if model.startswith("/") else model
 
 
 def _read(name: str) -> str:

@@ -26,7 +26,7 @@ function connect() {
   let wait = 0;
   $("search").addEventListener("input", (event) => {
     clearTimeout(wait);
-    wait = setTimeout(() => change({ q: event.target.value }), 50);
+    wait = setTimeout(() => change({ q: event.target.value }), 30);
   });
   $("filterbutton").addEventListener("click", showFilters);
   $("sort").addEventListener("change", (event) => change({ sort: event.target.value }));
@@ -57,6 +57,10 @@ function connect() {
 
 function readAddress() {
   const { query, row } = parseHash(location.hash);
+  if (row !== null && formatHash(query, null) === formatHash(state.query, null)) {
+    state.line = row;
+    return openLine(row);
+  }
   state.query = query;
   if (row !== state.line || row !== null) Object.assign(state, { line: row, at: row === null ? state.at : -1 });
   $("search").value = query.q;

@@ -1,13 +1,13 @@
 // The top of the page: what was run, how it went, and the charts. Draws from the summary at once, from the rows as they are read.
 
 const CUT = ["length", "max_tokens", "max_output_tokens"]; // finish reasons of answers that were cut off
-const TONES = { succeeded: "good", "cut off": "warn", failed: "bad", missing: "muted" };
+const TONES = { complete: "good", "cut off": "warn", failed: "bad", missing: "muted" };
 
 /** What came of the rows: a sentence, a bar of shares, and a button for each kind. */
 function outcome(summary, pick) {
   const { requested = 0, succeeded = 0, failed = 0, missing = 0, truncated = 0 } = summary;
   const parts = [
-    ["succeeded", succeeded - truncated, "Answered in full", { status: ["succeeded"] }],
+    ["complete", succeeded - truncated, "Answered in full", { status: ["succeeded"] }],
     ["cut off", truncated, "Cut off at the token limit", { finish: CUT }],
     ["failed", failed - missing, "Failed", { status: ["failed"] }],
     ["missing", missing, "Missing: no worker left a result", { status: ["missing"] }],
@@ -19,7 +19,7 @@ function outcome(summary, pick) {
   }));
   const all = failed === 0 && succeeded > 0;
   return el("section", { class: "card outcome", "aria-label": "Outcome" },
-    el("p", { class: "headline" }, all ? `All ${plural(succeeded, "row")} answered` : `${count(succeeded)} of ${plural(requested, "row")} answered`),
+    el("p", { class: "headline" }, all ? (succeeded === 1 ? "The row was answered" : `All ${count(succeeded)} rows answered`) : `${count(succeeded)} of ${plural(requested, "row")} answered`, truncated ? `, ${count(truncated)} cut off` : ""),
     bar,
     el("ul", { class: "legend" }, parts.filter(([name, value]) => value > 0 || name === "failed").map(([name, value, hint, filter]) =>
       el("li", {}, el("button", { type: "button", class: `tile ${TONES[name]}`, title: `${hint}: show these rows`, onclick: () => pick(filter) }, el("b", {}, count(value)), ` ${name}`)))));

@@ -120,35 +120,15 @@ class Store {
     return -1;
   }
 
-  /** Mark in `hits` (one byte a row) the rows of a block that hold the word. */
-  searchBlock(entry, text, word, hits) {
-    const { starts, first } = entry;
-    let row = 0;
-    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, starts[row])) {
-      row = rowAt(starts, at, row);
-      hits[first + row] = 1;
-      row++;
-      if (row >= entry.rows) break;
-    }
-  }
-
   /** Which rows hold all words: a byte a row. Blocks without held text are read again; `alive` says whether to go on. */
   async search(words, alive) {
-    let result = null;
-    for (const word of words) {
-      const hits = new Uint8Array(this.size);
-      for (const entry of this.blocks) {
-        let text = entry.text;
-        if (text === null) {
-          if (!alive()) return null;
-          text = await this.textOf(entry);
-        }
-        this.searchBlock(entry, text, word, hits);
-      }
-      if (result) result.forEach((hit, at) => (result[at] = hit & hits[at]));
-      else result = hits;
+    const hits = new Uint8Array(this.size);
+    const [first, ...rest] = [...words].sort((a, b) => b.length - a.length); // the longest is likely to be the rarest
+    for (const entry of this.blocks) {
+      if (entry.text === null && !alive()) return null;
+      searchBlock(entry, entry.text ?? (await this.textOf(entry)), first, rest, hits);
     }
-    return result;
+    return hits;
   }
 
   async textOf(entry) {
@@ -156,6 +136,19 @@ class Store {
     return Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this.outputField))).join("\0") + "\0";
   }
 }
+
+/** Mark in `hits` the rows of a block that hold `first` and all of `rest`. */
+function searchBlock(entry, text, first, rest, hits) {
+  const { starts } = entry;
+  let row = 0;
+  for (let at = text.indexOf(first); at >= 0; at = text.indexOf(first, starts[row])) {
+    row = rowAt(starts, at, row);
+    if (!rest.length || holdsAll(text.slice(starts[row], starts[row + 1]), rest)) hits[entry.first + row] = 1;
+    if (++row >= entry.rows) break;
+  }
+}
+
+const holdsAll = (text, words) => words.every((word) => text.includes(word));
 
 /** The row whose text holds the place `at`; rows before `low` are ruled out. */
 function rowAt(starts, at, low) {

@@ -36,7 +36,7 @@ def row(name: str) -> str:
 def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_page: Path) -> None:
     with opened(chromium, prompts_page) as page:
         top = page.locator("header.top").inner_text() + page.locator("#overview").inner_text()
-        for text in ("sample_prompts.jsonl", "Qwen/Qwen2.5-7B-Instruct", "299 of 300 rows answered", "12 cut off", "1 failed", "3.3K", "48K", "190.2", "4 min 12 s", "9 lines of the input were not requested"):
+        for text in ("sample_prompts.jsonl", "Qwen/Qwen2.5-7B-Instruct", "299 of 300 rows answered, 12 cut off", "1 failed", "3.3K", "48K", "190.2", "4 min 12 s", "9 lines of the input were not requested"):
             assert text in top
         page.click("text=How it was run")
         run = page.locator("#run").inner_text()

@@ -1,0 +1,100 @@
+"""Row 9: results.html of 100,000 rows: its size against output.jsonl, the time to the first rows, a search over all.
+
+Makes the page from made-up rows of about 800 bytes, or from the lines of an output.jsonl (`--output FILE`, repeated until
+there are enough), and opens it in Chromium (CHROMIUM, or the one on PATH). Prints what making the page cost besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import ROOT, Figure, emit, say
+from playwright.sync_api import Page, sync_playwright
+
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from page import PageRow, write_page
+from pages.page_rows import prompt_rows, summary
+
+ROWS = 100_000
+SIZE_GOAL, FIRST_GOAL, SEARCH_GOAL = 0.35, 2.0, 0.3  # of output.jsonl; seconds; seconds
+SEARCHES = ("tides", "context length", "the", "zzzqqq", 'energy heat "of the"', "e")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+TYPE_AND_WAIT = """async (text) => {
+  const box = document.getElementById("search");
+  const start = performance.now();
+  performance.clearMeasures();
+  box.value = text;
+  box.dispatchEvent(new Event("input"));
+  while (!performance.getEntriesByName("query", "measure").length) await new Promise((go) => setTimeout(go, 2));
+  await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 0)));
+  return (performance.now() - start) / 1000;
+}"""
+
+
+def rows_of(path: Path | None) -> Iterator[PageRow]:
+    """Yield the rows: made up, or the lines of a file over and over."""
+    made = prompt_rows(ROWS, failed=frozenset(range(17, ROWS, 997)))
+    if path is None:
+        yield from made
+        return
+    lines = path.read_bytes().splitlines()
+    for row in made:
+        yield PageRow(
+            line=row.line, status="succeeded", dialect=row.dialect, endpoint=row.endpoint, output=lines[row.line % len(lines)],
+            input=b"", started=row.started, seconds=row.seconds, attempts=1, worker=row.worker,
+        )  # fmt: skip
+
+
+def make(folder: Path, source: Path | None) -> tuple[Path, float]:
+    """Write the page; return it and its share of output.jsonl."""
+    rows = list(rows_of(source))
+    raw = sum(len(row.output) + 1 for row in rows)
+    cpu, wall = time.process_time(), time.perf_counter()
+    report = write_page(folder / "results.html", summary(ROWS), rows)
+    say(f"page written in {time.perf_counter() - wall:.1f} s, {time.process_time() - cpu:.1f} s of CPU: {report}")
+    return folder / "results.html", report.bytes / raw
+
+
+def first_rows(page: Page, path: Path) -> tuple[float, float]:
+    """Open the page; return the seconds until rows are on screen, and until all are read."""
+    start = time.perf_counter()
+    page.goto(path.as_uri(), wait_until="commit")
+    page.wait_for_selector("#list .row .prompt")
+    first = time.perf_counter() - start
+    page.wait_for_selector("html[data-state=ready]", timeout=120_000)
+    return first, time.perf_counter() - start
+
+
+def main() -> int:
+    """Measure and emit the three figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, help="an output.jsonl whose lines make the rows")
+    source = parser.parse_args().output
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path, share = make(Path(folder), source)
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        first, whole = first_rows(page, path)
+        say(f"all rows read after {whole:.1f} s")
+        times = {text: statistics.median(page.evaluate(TYPE_AND_WAIT, text) for _ in range(3)) for text in SEARCHES}
+        say("searches, from the key to the drawn list: " + ", ".join(f"{text!r} {took:.2f} s" for text, took in times.items()))
+        browser.close()
+    slowest = max(times.values())
+    emit(Figure(9, "results.html of 100,000 rows: size against output.jsonl", f"{SIZE_GOAL}", f"{share:.2f}", share <= SIZE_GOAL))
+    emit(Figure(9, "the same: seconds to the first rows", f"{FIRST_GOAL}", f"{first:.1f}", first <= FIRST_GOAL))
+    emit(Figure(9, "the same: a search over all, the slowest of six", f"{SEARCH_GOAL}", f"{slowest:.2f}", slowest <= SEARCH_GOAL))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
