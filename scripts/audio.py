@@ -41,10 +41,13 @@ def fetched(url: str) -> tuple[str, bytes]:
 
 
 def _unavailable(url: str, error: Exception) -> Unanswered:
-    status = error.code if isinstance(error, urllib.error.HTTPError) else None
+    status = None
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        status = error.code
     reason = f"HTTP {status}" if status else str(getattr(error, "reason", error)) or type(error).__name__
     failure = Failure("file_unavailable", f'"file_url" {shown(url)}: {reason}')
-    return Unanswered(failure, passing=status is None or status in PASSING)
+    return Unanswered(failure, passing=status is None or status >= 500 or status in PASSING)
 
 
 def _data(url: str) -> bytes:

@@ -17,7 +17,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from cut_proxy import cut_proxy
-from real_jobs import SMALL, RealServer, Result, environment, run
+from real_jobs import SMALL, TOOLS, RealServer, Result, environment, run
 
 pytestmark = pytest.mark.vllm
 MODEL, ENCODER = os.environ["VLLM_BATCH_MODEL"], os.environ["VLLM_BATCH_ENCODER_MODEL"]
@@ -63,7 +63,7 @@ BOTH = [  # what vLLM's own batch runner answers or refuses line by line
     chat("a prompt beyond the context", messages=[{"role": "user", "content": "word " * 2 * LENGTH}], **GREEDY),
     chat("more tokens than the context", temperature=0, max_tokens=2 * LENGTH),
     chat("greedy choices that differ", n=2, **GREEDY),
-    chat("tools without a parser", tools=[TOOL], **GREEDY),
+    chat("a tool", tools=[TOOL], **GREEDY),
     chat("a stream", stream=True, **GREEDY),
     openai("embeddings of a chat model", "/v1/embeddings", {"model": MODEL, "input": "x"}),
     openai("scores of a chat model", "/v1/score", {"model": MODEL, "queries": "x", "documents": ["y"]}),
@@ -113,7 +113,7 @@ def runner_rows(folder: Path) -> dict[str, dict[str, Any]]:
     lines, out = folder / "runner.jsonl", folder / "runner-out.jsonl"
     lines.write_text("".join(json.dumps(line) + "\n" for line in BOTH + ONLY_HERE), encoding="utf-8")
     runner = ["-m", "vllm.entrypoints.launchers.run_batch", "-i", lines, "-o", out, "--model", MODEL]
-    run(*runner, *SMALL.split(), "--max-model-len", str(LENGTH), env=environment())
+    run(*runner, *SMALL.split(), *TOOLS.split(), "--max-model-len", str(LENGTH), env=environment())
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return {row["custom_id"]: row for row in rows}
 
@@ -122,7 +122,7 @@ def runner_rows(folder: Path) -> dict[str, dict[str, Any]]:
 def server(folder: Path, runner_rows: object) -> Iterator[RealServer]:
     """Serve the chat model, after the runner has ended: two engines at once would only share the cores."""
     (folder / "chat").mkdir()
-    with RealServer(MODEL, folder / "chat", LENGTH) as started:
+    with RealServer(MODEL, folder / "chat", LENGTH, f"{SMALL} {TOOLS}") as started:
         yield started
 
 

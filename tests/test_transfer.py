@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import http.server
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from moto.server import ThreadedMotoServer
 import transfer
 from cut_proxy import Cuts, cut_proxy
 from ranges import Lines
+from scripted_server import Scripted, Step, scripted, status
 from source import prepare
 
 CONTENT = b"".join(b'{"prompt": "Question %d", "id": %d}\n' % (i, i) for i in range(5_000))
@@ -123,50 +121,6 @@ def test_an_object_that_is_not_there_is_refused_at_once(s3: BaseClient, tmp_path
     ):
         transfer.download(presigned(s3, "get_object", "none"), tmp_path / "in", lambda _: None)
     assert list(tmp_path.iterdir()) == []
-
-
-class Scripted(http.server.BaseHTTPRequestHandler):
-    """Answers each request by the next function of the server's script, and notes what was asked."""
-
-    protocol_version = "HTTP/1.0"
-
-    def answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        self.server.seen.append((self.command, self.path, dict(self.headers), self.rfile.read(length)))  # type: ignore[attr-defined]
-        script = self.server.script  # type: ignore[attr-defined]
-        (script.pop(0) if len(script) > 1 else script[0])(self)
-
-    do_GET = do_PUT = answer
-
-    def log_message(self, *args: Any) -> None:
-        """Say nothing."""
-
-    def reply(self, status: int, body: bytes = b"", **headers: str) -> None:
-        self.send_response(status)
-        for name, value in {"Content_Length": str(len(body)), **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-
-
-Step = Callable[[Scripted], None]
-
-
-@contextmanager
-def scripted(*script: Step) -> Iterator[Any]:
-    """Run a server on loopback whose `seen` lists what was asked of it; the last step repeats."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scripted) as server:
-        server.script, server.seen = list(script), []  # type: ignore[attr-defined]
-        server.base = f"http://127.0.0.1:{server.server_port}"  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-def status(code: int, body: bytes = b"", **headers: str) -> Step:
-    return lambda request: request.reply(code, body, **headers)
 
 
 def cut_short(etag: str = '"1"') -> Step:

@@ -1,0 +1,98 @@
+"""Audio lines: the file that a URL names, and the form in which the server gets it."""
+
+from __future__ import annotations
+
+import asyncio
+import email.parser
+import email.policy
+import json
+from typing import Any
+
+import pytest
+
+import audio
+from client import Client, Unanswered
+from dialects.base import Answer, Ask
+from rows import RowError
+from scripted_server import scripted, status
+
+WAV = bytes(range(256))
+ROUTE = "/v1/audio/transcriptions"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("url", "content"),
+    [("data:audio/wav;base64,AAEC", b"\0\1\2"), ("data:,a%20b", b"a b"), ("data:audio/wav;base64,", b"")],
+)
+def test_a_data_url_is_read(url: str, content: bytes) -> None:
+    assert audio.fetched(url) == ("audio", content)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "/etc/passwd", "data:audio/wav;base64", "data:audio/wav;base64,*", "http://[::1?key=secret"],
+)
+def test_what_is_no_url_of_audio_is_refused_without_its_secrets(url: str) -> None:
+    with pytest.raises(RowError) as raised:
+        audio.fetched(url)
+    assert raised.value.code == "invalid_value"
+    assert "secret" not in raised.value.message
+
+
+def test_audio_is_fetched_by_http() -> None:
+    with scripted(status(200, WAV)) as server:
+        assert audio.fetched(server.base + "/talk/one.wav?key=secret") == ("one.wav", WAV)
+
+
+@pytest.mark.parametrize(("code", "passing"), [(503, True), (404, False), (403, False)])
+def test_audio_that_is_not_there_may_be_asked_again_or_not(code: int, passing: bool) -> None:
+    with scripted(status(code)) as server, pytest.raises(Unanswered) as raised:
+        audio.fetched(server.base + "/a.wav?key=secret")
+    assert (raised.value.failure.code, raised.value.passing) == ("file_unavailable", passing)
+    assert f"HTTP {code}" in raised.value.failure.message
+    assert "secret" not in raised.value.failure.message
+
+
+def test_audio_beyond_what_the_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audio, "SIZE_LIMIT", 100)
+    with scripted(status(200, WAV)) as server, pytest.raises(RowError, match="larger than 100 bytes"):
+        audio.fetched(server.base + "/a.wav")
+
+
+def sent_form(request: tuple[str, str, dict[str, str], bytes]) -> dict[str, tuple[str | None, bytes]]:
+    """Return a form's parts: name to (file name, content)."""
+    head = f"Content-Type: {request[2]['Content-Type']}\r\n\r\n".encode()
+    form = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + request[3])
+    parts: dict[str, tuple[str | None, bytes]] = {}
+    for part in form.iter_parts():
+        name = str(part.get_param("name", header="content-disposition"))
+        parts[name] = part.get_filename(), part.get_payload(decode=True)
+    return parts
+
+
+async def post(url: str, ask: Ask, files: dict[str, Any]) -> Answer:
+    async with Client(url, "key-1", 4) as client:
+        return await client.post(ask, ask.encoded(), files)
+
+
+def test_the_server_gets_the_file_and_the_lines_other_fields_as_a_form() -> None:
+    body = {"model": "whisper", "language": "en", "temperature": 0.5}
+    answer = {"text": "Hello.", "usage": {"type": "duration", "seconds": 1}}
+    with scripted(status(200, json.dumps(answer).encode(), Content_Type="application/json")) as server:
+        made = asyncio.run(post(server.base, Ask(ROUTE, body, "data:..."), {"file": ("one.wav", WAV)}))
+        (request,) = server.seen
+    assert made.body == answer
+    assert (request[0], request[1], request[2]["Authorization"]) == ("POST", ROUTE, "Bearer key-1")
+    parts = sent_form(request)
+    assert parts["file"] == ("one.wav", WAV)
+    assert {name: content for name, (_, content) in parts.items() if name != "file"} == {
+        "model": b"whisper",
+        "language": b"en",
+        "temperature": b"0.5",
+    }
