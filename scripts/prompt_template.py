@@ -10,9 +10,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from rows import RowError
 
 
@@ -24,6 +21,9 @@ class PromptTemplate:
     """A compiled template."""
 
     def __init__(self, text: str) -> None:
+        import jinja2  # takes a tenth of a second, and few jobs have a template
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
         environment = ImmutableSandboxedEnvironment(
             undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False
         )
@@ -38,6 +38,8 @@ class PromptTemplate:
 
         Raises RowError template_error for a field that the row lacks and for anything the sandbox refuses.
         """
+        import jinja2
+
         try:
             text = self._template.render({"row": fields, **fields})
         except jinja2.UndefinedError as error:
