@@ -221,6 +221,7 @@ def wait_until_ready(
             if attempt == PORT_ATTEMPTS - 1:
                 raise
             host.say("another program took the port; starting on a new one")
+            server.stop(state, patience=2)  # its children may outlive it
             state = server.launch(state.settings, folder, key, state.loads[:-1])
     facts = served(state, key)
     state = server.renamed(state, facts.model)
