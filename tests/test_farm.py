@@ -115,7 +115,7 @@ def test_a_worker_lost_in_mid_chunk_changes_nothing_in_the_output(farm: Farm, si
 
     lost = farm.start_agent()
     job = submit_sixty(farm, sixty, tmp_path / "lost")
-    interrupted = farm.wait_for_running_task(lost, LOAD_SECONDS, percent=10)
+    interrupted = farm.wait_for_running_task(lost, LOAD_SECONDS, percent=1)
     farm.kill(lost)
     assert farm.wait(job, LOAD_SECONDS) == "SUCCEEDED"
     farm.download(job)

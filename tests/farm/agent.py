@@ -24,7 +24,7 @@ QUIET_FLAGS = (
     "--no-cleanup-session-user-processes",
     "--no-host-metrics-logging",
 )
-STOP_SECONDS = 60  # an agent that ends in good order flushes its logs for about 6
+STOP_SECONDS = 120  # an agent that ends in good order flushes its logs for about 6
 
 
 class Agent:
@@ -81,10 +81,10 @@ class Agent:
         log = self.home / "logs" / queue_id / f"{session_id}.log"
         return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
-    def tail(self, lines: int = 40) -> str:
-        """Return the end of the agent's own log."""
+    def tail(self, lines: int = 12) -> str:
+        """Return the end of the agent's own log, without its heartbeats."""
         text = (self.home / "agent.out").read_text(encoding="utf-8", errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join([line for line in text.splitlines() if "API.Re" not in line][-lines:])
 
     def kill(self) -> None:
         """End the machine at once, as a lost spot instance: SIGKILL to the agent and all it ever started."""

@@ -18,7 +18,7 @@ REGION = "us-west-2"
 PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")
 NOWHERE = "http://127.0.0.1:9"  # nothing listens on the discard port
 NOT_PASSED_ON = ("AWS_", "DEADLINE_", "OPENJD_", "XDG_", "PYTHON", "VIRTUAL_ENV")
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 
 
 class LocalAws:

@@ -26,7 +26,8 @@ from .deadline_api import DeadlineApi
 from .jobs import Job
 from .sessions import Action, Session
 
-START_SECONDS = 60  # for moto or an agent to answer
+START_SECONDS = 120  # for moto or an agent to answer
+WAIT_SECONDS = 300  # for a job without a model; a hang ends here, a busy machine does not
 COMMAND_SECONDS = 180  # for one deadline command
 
 
@@ -179,7 +180,7 @@ class Farm:
 
     # -- what tests look at ------------------------------------------------------------------------------------------
 
-    def wait(self, job: Job, seconds: float = 120) -> str:
+    def wait(self, job: Job, seconds: float = WAIT_SECONDS) -> str:
         """Wait until the job and its sessions have ended; return its status."""
 
         def ended() -> bool:
@@ -188,7 +189,7 @@ class Farm:
         self.wait_until(ended, seconds, f"job {job.name} ended")
         return job.status
 
-    def wait_for_running_task(self, agent: Agent, seconds: float = 120, *, percent: float = 0) -> Action:
+    def wait_for_running_task(self, agent: Agent, seconds: float = WAIT_SECONDS, *, percent: float = 0) -> Action:
         """Wait until the agent is inside a task, with at least so much progress reported."""
         found: list[Action] = []
 
@@ -196,6 +197,8 @@ class Farm:
             session = self.api.scheduler.workers[agent.worker_id].session
             tasks = session.of_kind("taskRun") if session else []
             found[:] = [one for one in tasks if one.status == "RUNNING" and one.percent >= percent]
+            if not found and all(job.status != "RUNNING" for job in self.api.scheduler.jobs.values()):
+                self._fail("no job is left to run a task of")
             return bool(found)
 
         self.wait_until(running, seconds, "a task ran")
@@ -235,5 +238,5 @@ class Farm:
         raise FarmError("\n".join([*parts, reason]))  # the reason again where a reader looks first
 
 
-def _tail(text: str, lines: int = 40) -> str:
+def _tail(text: str, lines: int = 30) -> str:
     return "\n".join(text.splitlines()[-lines:])
