@@ -174,6 +174,9 @@ class Dispatcher:
                 if failed.unsent:
                     continue
                 return self._suspected(pending, failed.failure, alone=alone)
+            if roomier := pending.ask.with_room(failed.failure):
+                pending.ask, pending.encoded = roomier, roomier.encoded()
+                continue
             pending.attempts += 1
             if not failed.passing or pending.attempts >= self._limits.attempts:
                 return replace(failed.failure, attempts=pending.attempts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from dialect_rows import (
     refused,
 )
 from dialects.base import Failure
+from fake_server import Asked, FakeServer, Fault
 from job import Defaults, Served
+from programs import Session
 from prompt_template import PromptTemplate
 from rows import RowError
 
@@ -160,3 +163,19 @@ def test_the_jobs_limit_is_never_beyond_the_context() -> None:
     short = Served(model="m", models=frozenset({"m"}), routes=ROUTES, tokens=128)
     assert asked({"prompt": "x"}, served=short).body["max_completion_tokens"] == 128
     assert asked({"prompt": "x", "max_tokens": 500}, served=short).body["max_completion_tokens"] == 500
+
+
+def test_a_row_is_answered_though_the_jobs_limit_left_its_prompt_no_room(tmp_path: Path) -> None:
+    def full(asked: Asked) -> Fault | None:
+        limit = asked.body.get("max_completion_tokens")
+        return Fault(400, json.dumps({"error": {"message": OLD_WORDS, "code": 400}}).encode()) if limit == 512 else None
+
+    lines = [b'{"prompt": "long"}', b'{"prompt": "long, a limit of its own", "max_tokens": 512}']
+    with FakeServer(full) as server:
+        session = Session(tmp_path, lines, url=server.url)
+        session.start().check()
+        session.chunk(max_attempts="1").check()
+        session.aggregate().check()
+    first, second = session.written()
+    assert first["generated_text"]
+    assert (second["error"]["status"], second["error"]["message"]) == (400, OLD_WORDS)
