@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advice
@@ -118,6 +118,19 @@ def test_ids_that_appear_again_are_told_and_fail_nothing(tmp_path: Path, capsys:
     assert (status, found["duplicate_ids"]) == (0, {"count": 1, "lines": [[1, 4]]})
 
 
+def test_several_processes_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [FINE, "broken", '{"id": "again", "prompt": "x"}', "", json.dumps({"prompt": "word " * 9000})] * 7
+    given = {"InputFile": file_of(tmp_path, *lines), "Prompts": "1-12,14-34:2"}
+    alone = inspection.check(given)
+    monkeypatch.setattr(inspection, "SHARED_LINES", 10)
+    shared = inspection.check(given)
+    assert [shared.asked, shared.duplicates, shared.pairs] == [alone.asked, alone.duplicates, alone.pairs]
+    for name in ("lines", "blank", "sound", "codes", "examples", "by_dialect", "by_route", "by_kind", "prompt_tokens"):
+        assert getattr(shared.census, name) == getattr(alone.census, name)
+    assert shared.census.longest == alone.census.longest
+
+
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", 1, 2, True, 1.5, [1], None]), max_size=12))
 def test_duplicates_are_those_that_a_plain_search_finds(values: list[Any]) -> None:
     counted = inspection.Census(inspection.job.Defaults(), "m", None)

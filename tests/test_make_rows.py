@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import inspection
@@ -171,6 +171,7 @@ def test_it_reads_standard_input_and_writes_standard_output() -> None:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=8)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.sampled_from([",", ";", "\t"]))
 def test_any_cells_survive_csv(rows: list[tuple[str, str]], separator: str) -> None:
     text = io.StringIO(newline="")
@@ -179,6 +180,7 @@ def test_any_cells_survive_csv(rows: list[tuple[str, str]], separator: str) -> N
     assert found == [{"note": note, "other": other} for note, other in rows if (note, other) != ()]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=9), max_size=3)), st.integers(1, 9)
 )

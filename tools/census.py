@@ -1,16 +1,17 @@
 """Counting the lines of an input by the worker's own rules, before a GPU is paid for.
 
-A Census takes lines one by one and keeps counts, the first problems of each kind, and 12 bytes a line to find ids that
+A Census takes lines one by one and keeps counts, the first problems of each kind, and 16 bytes a line to find ids that
 appear twice: memory does not grow with the lines' contents. Every rule about rows is the worker's, imported from
 scripts/; what is added here is what a server would say later: whether a row fits the context.
 
-Tokens are estimated at four bytes of UTF-8 each, which is close for English and within a factor of two for most other
-languages and code; images and sound count as nothing. No tokenizer, no jinja2 and no network are needed.
+No tokenizer, no jinja2 and no network are needed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import re
 import sys
 import types
 from array import array
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import tokens
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.dont_write_bytecode = True  # scripts/ travels with every job
@@ -37,18 +40,11 @@ from dialects.base import Ask, Dialect  # noqa: E402
 from job import Defaults, Served  # noqa: E402
 from rows import RowError  # noqa: E402
 
-TOKEN_BYTES = 4  # of UTF-8 a token, the estimate's one assumption
-MESSAGE_TOKENS = 4  # that a chat template puts around a message
 MIGHT_NOT_FIT = "may_not_fit"  # by the estimate; every other code is certain
 EXAMPLES = 5  # problems of one code that are kept
 _IDS = ("custom_id", "recordId", "id")
 _BUCKETS = 256
-_BUDGETS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-_NOT_TEXT = frozenset({"model", "role", "type", "url", "file_url", "id", "encoding_format"})
-_PROMPT_PARTS = (
-    "messages", "prompt", "input", "system", "instructions", "tools",
-    "query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2",
-)  # fmt: skip
+_UNUSUAL = re.compile(rb"\\u[dD]|[0-9][eE]|[0-9]{300}")  # what alone can make a request that JSON cannot say
 
 # What vLLM's servers answer, by the kind of model that they serve. A server answers one kind.
 _EVERY = frozenset({"/tokenize", "/detokenize"})
@@ -99,8 +95,9 @@ class Census:
         }
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
-        self._hashes = [array("Q") for _ in range(_BUCKETS)]
-        self._places = [array("Q") for _ in range(_BUCKETS)]
+        self._unusual = _UNUSUAL.search
+        self._hashes: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
+        self._places: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
 
     @property
     def nonblank(self) -> int:
@@ -140,11 +137,12 @@ class Census:
         self.by_dialect[dialect.NAME] += 1
         self._note_id(line, row.fields)
         kind, ask = self._first_server(dialect, row)
-        encoded = ask.encoded()
+        if self._unusual(raw):
+            ask.encoded()
         self.by_route[ask.route] += 1
         if ask.route not in _EVERY:
             self.by_kind[kind] += 1
-        self._note_tokens(line, ask, len(encoded))
+        self._note_tokens(line, ask)
 
     def _first_server(self, dialect: Dialect, row: rows.Row) -> tuple[str, Ask]:
         """Return the kind of server that answers a row, and the request. Raises the first server's RowError."""
@@ -167,23 +165,23 @@ class Census:
         if self.report:
             self.report(problem)
 
-    def _note_tokens(self, line: int, ask: Ask, size: int) -> None:
+    def _note_tokens(self, line: int, ask: Ask) -> None:
         """Add the row's estimate. Raises RowError too_long or may_not_fit."""
-        tokens = min(prompt_tokens(ask.body), size)
-        budget = _budget(ask.body) if ask.route in sampling.GENERATING else 0
+        size = tokens.of_prompt(ask.body)
+        budget = tokens.most(ask.body) if ask.route in sampling.GENERATING else 0
         choices = ask.body.get("n")
         limit = self.max_model_len
-        self.prompt_tokens += tokens
+        self.prompt_tokens += size
         self.answer_limit += min(budget, limit or budget) * (choices if isinstance(choices, int) else 1)
-        self.longest = max(self.longest, (tokens, line))
+        self.longest = max(self.longest, (size, line))
         if ask.lent:
             budget = 0  # MaxTokens gives way to a long prompt, a row's own limit does not
-        if limit is None or tokens + budget <= limit or "truncate_prompt_tokens" in ask.body:
+        if limit is None or size + budget <= limit or "truncate_prompt_tokens" in ask.body:
             return
         if budget >= limit:
             what = f"an answer of up to {budget:,} tokens leaves no room for a prompt in MaxModelLen {limit:,}"
             raise RowError("too_long", f"{what}; lower the row's max_tokens or raise MaxModelLen")
-        what = f"about {tokens:,} tokens of prompt" + (f" and up to {budget:,} of answer" if budget else "")
+        what = f"about {size:,} tokens of prompt" + (f" and up to {budget:,} of answer" if budget else "")
         raise RowError(MIGHT_NOT_FIT, f"{what} are more than MaxModelLen {limit:,}")
 
     def _note_id(self, line: int, fields: dict[str, Any]) -> None:
@@ -191,9 +189,29 @@ class Census:
         if name is None:
             return
         value = fields[name]
-        mark = hash((name, type(value).__name__, value if isinstance(value, str | int | float) else repr(value)))
-        self._hashes[mark % _BUCKETS].append(mark & 0xFFFF_FFFF_FFFF_FFFF)
+        text = value if isinstance(value, str) else repr(value)
+        marked = f"{name} {type(value).__name__} {text}".encode("utf-8", "surrogatepass")
+        mark = int.from_bytes(hashlib.blake2b(marked, digest_size=8).digest(), "little")  # alike in every process
+        self._hashes[mark % _BUCKETS].append(mark)
         self._places[mark % _BUCKETS].append(line)
+
+    def take(self, later: Census) -> None:
+        """Add what another census counted of later lines."""
+        self.lines, self.blank, self.sound = (
+            self.lines + later.lines,
+            self.blank + later.blank,
+            self.sound + later.sound,
+        )
+        self.prompt_tokens += later.prompt_tokens
+        self.answer_limit += later.answer_limit
+        self.longest = max(self.longest, later.longest)
+        for name in ("codes", "by_dialect", "by_route", "by_kind"):
+            getattr(self, name).update(getattr(later, name))
+        for code, problems in later.examples.items():
+            self.examples[code] = [*self.examples.get(code, []), *problems][: self.keep]
+        for place in range(_BUCKETS):
+            self._hashes[place].extend(later._hashes[place])
+            self._places[place].extend(later._places[place])
 
     def duplicates(self) -> Iterator[tuple[int, int]]:
         """Yield (line, later line) for every id that an earlier line has too."""
@@ -215,27 +233,3 @@ class Unrendered:
 def without_template(defaults: Defaults) -> Defaults:
     """Return the defaults of a job whose prompt template goes unchecked."""
     return replace(defaults, template=Unrendered())  # type: ignore[arg-type]
-
-
-def _budget(body: dict[str, Any]) -> int:
-    """Return the most tokens that one answer may have, 0 where the request does not say."""
-    return next((body[name] for name in _BUDGETS if isinstance(body.get(name), int)), 0)
-
-
-def prompt_tokens(body: dict[str, Any]) -> int:
-    """Return about how many tokens the texts of a request are."""
-    messages = body.get("messages")
-    around = MESSAGE_TOKENS * len(messages) if isinstance(messages, list) else 0
-    size = sum(text_bytes(body[name]) for name in _PROMPT_PARTS if name in body)
-    return -(-size // TOKEN_BYTES) + around
-
-
-def text_bytes(value: Any) -> int:
-    """Return the bytes of UTF-8 in all texts of a value, names of fields, roles and URLs left out."""
-    if isinstance(value, str):
-        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
-    if isinstance(value, list):
-        return sum(map(text_bytes, value))
-    if isinstance(value, dict):
-        return sum(text_bytes(inner) for name, inner in value.items() if name not in _NOT_TEXT)
-    return 0

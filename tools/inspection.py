@@ -6,9 +6,13 @@ so that a file that a worker would refuse is refused here with the same words. W
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 import census
@@ -20,6 +24,8 @@ import ranges
 import source
 
 PAIRS = 5  # duplicate ids that are shown
+SHARED_LINES = 50_000  # from here on several processes pay
+PROCESSES = 4  # at most, since each takes 25 MB
 PARAMETERS = {  # the template's parameters that decide about rows, and their defaults there
     "InputFile": "",
     "InputUrl": "",
@@ -82,23 +88,71 @@ def check(
     Raises one of UNUSABLE when there is nothing to look at.
     """
     given = {**PARAMETERS, **{name: value for name, value in parameters.items() if name in PARAMETERS}}
-    defaults, not_checked = _defaults(given)
-    fits = None if given["ServerUrl"] else whole_number(given, "MaxModelLen")
-    counted = Census(defaults, given["ModelName"], fits, keep=keep, report=report)
+    counted, not_checked = _census(given, keep, report)
     with tempfile.TemporaryDirectory(prefix="vllm-batch-") as folder:
         found = source.prepare(given["InputFile"], "", Path(folder), lambda _: None)
         wanted = _lines(given, found.lines)
         present = wanted.up_to(found.lines)
-        for number, raw in found.read(present):
-            if counted.lines == limit:
-                not_checked.append(
-                    f"more than the first {limit:,} of {len(present):,} lines; tools/check.py checks all"
-                )
-                break
-            counted.add(number, raw)
+        looked_at = _first(present, limit)
+        if report is None and len(looked_at) >= SHARED_LINES:
+            _share(counted, found, looked_at, given, keep)
+        else:
+            _count(counted, found, looked_at)
+    if len(looked_at) < len(present):
+        not_checked.append(f"more than the first {limit:,} of {len(present):,} lines; tools/check.py checks all")
     duplicates, pairs = _duplicates(counted)
     past = len(wanted) - len(present)
     return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked)
+
+
+def _census(
+    given: Mapping[str, str], keep: int | None, report: Callable[[Problem], None] | None = None
+) -> tuple[Census, list[str]]:
+    """Return an empty census by a job's parameters, and what of them cannot be checked here."""
+    defaults, not_checked = _defaults(given)
+    fits = None if given["ServerUrl"] else whole_number(given, "MaxModelLen")
+    return Census(defaults, given["ModelName"], fits, keep=keep, report=report), not_checked
+
+
+def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
+    for number, raw in found.read(lines):
+        counted.add(number, raw)
+
+
+def _count_part(given: Mapping[str, str], keep: int | None, found: source.Source, part: ranges.Lines) -> Census:
+    """Count some lines in a process of its own."""
+    counted, _ = _census(given, keep)
+    _count(counted, found, part)
+    counted.defaults = job.Defaults()  # a compiled template cannot travel back
+    return counted
+
+
+def _share(
+    counted: Census, found: source.Source, lines: ranges.Lines, given: Mapping[str, str], keep: int | None
+) -> None:
+    """Count many lines in a few processes."""
+    parts = list(_parts(lines, SHARED_LINES // 2))
+    count = min(PROCESSES, os.cpu_count() or 1)
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for part in pool.map(_count_part, repeat(given), repeat(keep), repeat(found), parts):
+            counted.take(part)
+
+
+def _parts(lines: ranges.Lines, size: int) -> Iterator[ranges.Lines]:
+    """Yield the lines in parts of at most `size`, ascending."""
+    pieces = (numbers[at : at + size] for numbers in lines.ranges for at in range(0, len(numbers), size))
+    taken: list[range] = []
+    for piece in pieces:
+        if taken and sum(map(len, taken)) + len(piece) > size:
+            yield ranges.Lines(taken)
+            taken = []
+        taken.append(piece)
+    if taken:
+        yield ranges.Lines(taken)
+
+
+def _first(lines: ranges.Lines, limit: int | None) -> ranges.Lines:
+    return lines if limit is None or len(lines) <= limit else next(_parts(lines, limit))
 
 
 def is_all(prompts: str) -> bool:

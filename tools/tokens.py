@@ -1,0 +1,41 @@
+"""About how many tokens a request has, without a tokenizer: four bytes of UTF-8 are taken for one token.
+
+That is close for English and within a factor of two for most other languages and for code. Images and sound count as
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+TOKEN_BYTES = 4  # of UTF-8 a token, the estimate's one assumption
+MESSAGE_TOKENS = 4  # that a chat template puts around a message
+_BUDGETS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_NOT_TEXT = frozenset({"model", "role", "type", "url", "file_url", "id", "encoding_format"})
+_PROMPT = {"messages", "prompt", "input", "system", "instructions", "tools"}
+_COMPARED = {"query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2"}
+_PARTS = frozenset(_PROMPT | _COMPARED)
+
+
+def most(body: dict[str, Any]) -> int:
+    """Return the most tokens that one answer may have, 0 where the request does not say."""
+    return next((body[name] for name in _BUDGETS if isinstance(body.get(name), int)), 0)
+
+
+def of_prompt(body: dict[str, Any]) -> int:
+    """Return about how many tokens the texts of a request are."""
+    messages = body.get("messages")
+    around = MESSAGE_TOKENS * len(messages) if isinstance(messages, list) else 0
+    size = sum(size_of(value) for name, value in body.items() if name in _PARTS)
+    return -(-size // TOKEN_BYTES) + around
+
+
+def size_of(value: Any) -> int:
+    """Return the bytes of UTF-8 in all texts of a value, names of fields, roles and URLs left out."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list):
+        return sum(map(size_of, value))
+    if isinstance(value, dict):
+        return sum(size_of(inner) for name, inner in value.items() if name not in _NOT_TEXT)
+    return 0
