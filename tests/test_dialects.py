@@ -176,6 +176,9 @@ def test_an_anthropic_answer_has_that_apis_shape() -> None:
     assert answered(row, message) == {"custom_id": "a1", "result": {"type": "succeeded", "message": message}}
 
 
+VLLM_OWN = '{"type": "error", "error": {"type": "NotFoundError", "message": "m"}}'
+
+
 @pytest.mark.parametrize(
     ("failure", "kind"),
     [
@@ -183,6 +186,8 @@ def test_an_anthropic_answer_has_that_apis_shape() -> None:
         (Failure("rate_limited", "m", 429), "rate_limit_error"),
         (Failure("server_error", "m", 500), "api_error"),
         (Failure("not_found", "m", 404, body='{"error": {"message": "m", "code": 404}}'), "not_found_error"),
+        (Failure("not_found", "m", 404, body=VLLM_OWN), "not_found_error"),
+        (Failure("overloaded", "m", 529, body=VLLM_OWN.replace("NotFoundError", "custom_error")), "custom_error"),
     ],
 )
 def test_an_anthropic_failure_has_that_apis_shape(failure: Failure, kind: str) -> None:

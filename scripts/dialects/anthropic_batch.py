@@ -62,10 +62,10 @@ def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
 
 
 def _anthropic_error(body: str) -> str | None:
-    """Return the server's error when it is one that this API's users can read."""
-    value = json.loads(body) if body else None
-    is_error = isinstance(value, dict) and value.get("type") == "error" and isinstance(value.get("error"), dict)
-    return body if is_error else None
+    """Return the server's error when it has the names that this API's users look for; vLLM's own are others."""
+    value = json.loads(body) if body else {}
+    error = value.get("error") if value.get("type") == "error" else None
+    return body if isinstance(error, dict) and str(error.get("type")).endswith("_error") else None
 
 
 def _line(row: Row, result: str) -> str:
