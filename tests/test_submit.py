@@ -68,8 +68,11 @@ def submitted_values(notes: Path) -> dict[str, str]:
     return {each["name"]: each["value"] for each in values}
 
 
-def test_every_line_is_asked_for_in_sizes_that_suit_the_file(said: Path, tmp_path: Path) -> None:
-    assert submit.main([str(rows_file(tmp_path, 500)), "--no-wait"]) == 0
+@pytest.mark.parametrize("prompts", [(), ("--prompts", "all")], ids=["unsaid", "all"])
+def test_every_line_is_asked_for_in_sizes_that_suit_the_file(
+    said: Path, tmp_path: Path, prompts: tuple[str, ...]
+) -> None:
+    assert submit.main([str(rows_file(tmp_path, 500)), "--no-wait", *prompts]) == 0
     values = submitted_values(said)
     assert values["Prompts"] == "1-500"
     assert (values["BlockSize"], values["ChunkSize"]) == ("1", "150")
@@ -199,10 +202,12 @@ def run_submit(farm: Farm, folder: Path, *arguments: str) -> subprocess.Complete
 @pytest.mark.farm
 def test_a_second_job_into_one_folder_completes_the_first(farm: Farm, tmp_path: Path) -> None:
     rows_file(tmp_path, 20)
+    farm.deadline("config", "set", "settings.allow_bundle_hooks", "true")
     with StubServer() as server:
         common = ["prompts.jsonl", "--output-dir", "out", "-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}"]
         first = run_submit(farm, tmp_path, *common, "--prompts", "1-5")
         assert first.returncode == 0, first.stderr
+        assert "[pre-submission hook 1] prompts.jsonl: 5 of 5 rows are fine" in first.stderr
         second = run_submit(farm, tmp_path, *common, "--prompts", "6-20", "--no-wait")
         again = run_submit(farm, tmp_path, "--resume", farm.job_in(second.stderr).id)
     assert again.returncode == 0, again.stderr

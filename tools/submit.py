@@ -54,13 +54,11 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
     for name in farm_job.PATH_FILES:
         if chosen.get(name):
             chosen[name] = str(Path(chosen[name]).absolute())
-    return {**checked_sizes(chosen), **chosen} if "Prompts" not in chosen else checked(chosen)
-
-
-def checked(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Show what check.py finds in the lines that are asked for; return the parameters. Raises NotSubmitted."""
+    if inspection.is_all(chosen.get("Prompts", "all")):
+        chosen.pop("Prompts", None)
+        return {**checked_sizes(chosen), **chosen}
     show_check(chosen)
-    return dict(chosen)
+    return chosen
 
 
 def checked_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
