@@ -6,10 +6,14 @@ with ServerUrl, run_chunk over every line, aggregate. `calls` asks the server by
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -126,3 +130,18 @@ class RealServer:
         log += run(SCRIPTS / "run_chunk.py", *given, *flags({"Values": f"1-{count}", **limits}), env=env)
         log += run(SCRIPTS / "aggregate.py", *given, *flags(sent), env=env)
         return Result(out / "output", log)
+
+
+def openai_line(custom_id: Any, url: str, body: Any) -> dict[str, Any]:
+    """Return an OpenAI Batch line."""
+    return {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+
+
+@contextlib.contextmanager
+def short_folder() -> Iterator[Path]:
+    """Give a short path: vLLM keeps sockets below the temporary folder, whose paths have a limit of 107 bytes."""
+    path = Path(tempfile.mkdtemp(prefix="vb", dir="/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)

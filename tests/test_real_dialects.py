@@ -1,12 +1,10 @@
-"""Every dialect and endpoint through the bundle's programs, with real vLLM, a real chat model and a real encoder."""
+"""Every dialect and endpoint through the bundle's programs, with real vLLM and a real chat model."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,12 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from cut_proxy import cut_proxy
-from real_jobs import SMALL, TOOLS, RealServer, Result, environment, run
+from real_jobs import SMALL, TOOLS, RealServer, Result, environment, openai_line, run, short_folder
+from sampling import CHAT, COMPLETIONS, OPTIONS, RESPONSES, translated
 
 pytestmark = pytest.mark.vllm
-MODEL, ENCODER = os.environ["VLLM_BATCH_MODEL"], os.environ["VLLM_BATCH_ENCODER_MODEL"]
+MODEL = os.environ["VLLM_BATCH_MODEL"]
 LENGTH = 1536  # tokens; more than the 1,000 that OpenAI's example asks for
-CHAT, COMPLETIONS, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
 CAPITAL = [{"role": "user", "content": "What is the capital of France?"}]
 GREEDY = {"temperature": 0, "max_tokens": 12}
 SCHEMA = {
@@ -35,18 +33,12 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """Give a short path: vLLM keeps sockets below the temporary folder, whose paths have a limit of 107 bytes."""
-    path = Path(tempfile.mkdtemp(prefix="vb", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
-
-
-def openai(custom_id: Any, url: str, body: Any) -> dict[str, Any]:
-    return {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+    with short_folder() as path:
+        yield path
 
 
 def chat(custom_id: str, *, messages: list[Any] | None = None, **body: Any) -> dict[str, Any]:
-    return openai(custom_id, CHAT, {"model": MODEL, "messages": messages or CAPITAL, **body})
+    return openai_line(custom_id, CHAT, {"model": MODEL, "messages": messages or CAPITAL, **body})
 
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
@@ -65,10 +57,10 @@ BOTH = [  # what vLLM's own batch runner answers or refuses line by line
     chat("greedy choices that differ", n=2, **GREEDY),
     chat("a tool", tools=[TOOL], **GREEDY),
     chat("a stream", stream=True, **GREEDY),
-    openai("embeddings of a chat model", "/v1/embeddings", {"model": MODEL, "input": "x"}),
-    openai("scores of a chat model", "/v1/score", {"model": MODEL, "queries": "x", "documents": ["y"]}),
-    openai("no such url", "/v1/nothing", {"model": MODEL, "messages": CAPITAL}),
-    openai("OpenAI's own example", CHAT, {
+    openai_line("embeddings of a chat model", "/v1/embeddings", {"model": MODEL, "input": "x"}),
+    openai_line("scores of a chat model", "/v1/score", {"model": MODEL, "queries": "x", "documents": ["y"]}),
+    openai_line("no such url", "/v1/nothing", {"model": MODEL, "messages": CAPITAL}),
+    openai_line("OpenAI's own example", CHAT, {
         "model": MODEL,
         "messages": [
             {"role": "system", "content": "You are a helpful assistant."},
@@ -79,14 +71,14 @@ BOTH = [  # what vLLM's own batch runner answers or refuses line by line
         "stop": ["."],
     }),
 ]  # fmt: skip
-ONLY_HERE = [openai("completions", COMPLETIONS, {"model": MODEL, "prompt": "One, two, three,", **GREEDY})]
+ONLY_HERE = [openai_line("completions", COMPLETIONS, {"model": MODEL, "prompt": "One, two, three,", **GREEDY})]
 FATAL = [  # one such line ends the runner's whole job after the model has loaded
     b"{broken",
     b'{"custom_id": "nan", "method": "POST", "url": "/v1/chat/completions", "body": {"temperature": NaN}}',
-    openai(5, CHAT, {"model": MODEL, "messages": CAPITAL}),
+    openai_line(5, CHAT, {"model": MODEL, "messages": CAPITAL}),
     chat("a hot temperature", temperature="hot"),
-    openai("no messages", CHAT, {"model": MODEL}),
-    openai("no body", CHAT, None),
+    openai_line("no messages", CHAT, {"model": MODEL}),
+    openai_line("no body", CHAT, None),
     {"custom_id": "no url", "method": "POST", "body": {"messages": CAPITAL}},
 ]
 
@@ -102,9 +94,20 @@ def reads(model, line):
     except ValueError:
         return False
 inputs, outputs = json.load(sys.stdin)
-read = [[reads(BatchRequestInput, line) for line in inputs], [reads(BatchRequestOutput, line) for line in outputs]]
-print(json.dumps(read))
+print(json.dumps({
+    "inputs": [reads(BatchRequestInput, line) for line in inputs],
+    "outputs": [reads(BatchRequestOutput, line) for line in outputs],
+    "fields": [sorted(model.model_fields) for model in (ChatCompletionRequest, CompletionRequest)],
+}))
 """
+NOT_READ = {  # what only the other endpoint has, and what means encoders
+    CHAT: {"suffix", "dimensions", "encoding_format"},
+    COMPLETIONS: {
+        *("top_logprobs", "dimensions", "encoding_format", "tools", "tool_choice", "parallel_tool_calls"),
+        *("reasoning_effort", "include_reasoning", "chat_template_kwargs", "add_generation_prompt"),
+        *("continue_final_message", "mm_processor_kwargs"),
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -170,23 +173,38 @@ def test_the_status_of_an_http_failure_is_the_runners(runner_rows: dict[str, dic
         assert ours[name]["response"]["body"]["error"]["message"] == runner_rows[name]["error"]["error"]["message"]
 
 
-def test_lines_that_end_the_runner_fail_alone_here_and_its_models_read_the_rest(compared: Result) -> None:
-    fatal = [line.decode() if isinstance(line, bytes) else json.dumps(line) for line in FATAL]
-    good = [json.dumps(line) for line in BOTH]
+@pytest.fixture(scope="module")
+def read_by_vllm(compared: Result) -> dict[str, list[Any]]:
+    """Ask vLLM's own models what they read: the runner's input lines, the bundle's output lines, and request fields."""
+    inputs = [line.decode() if isinstance(line, bytes) else json.dumps(line) for line in [*FATAL, *BOTH]]
     rows = [row for row in compared.rows if isinstance(row.get("custom_id"), str) and row["custom_id"] != "completions"]
-    read = [row for row in rows if row["error"] or outcome(row) == "succeeded"]
+    outputs = [json.dumps(row) for row in rows if row["error"] or outcome(row) == "succeeded"]
     script = compared.folder / "read.py"
     script.write_text(READ_BY_VLLM, encoding="utf-8")
-    given = json.dumps([[*fatal, *good], [json.dumps(row) for row in read]])
-    inputs, outputs = json.loads(run(script, stdin=given).splitlines()[-1])
-    assert inputs == [False] * len(fatal) + [True] * len(good)
-    assert len(read) >= 12
-    assert outputs == [True] * len(read)
+    read: dict[str, list[Any]] = json.loads(run(script, stdin=json.dumps([inputs, outputs])).splitlines()[-1])
+    return read
+
+
+def test_lines_that_end_the_runner_fail_alone_here(compared: Result, read_by_vllm: dict[str, list[Any]]) -> None:
+    assert read_by_vllm["inputs"] == [False] * len(FATAL) + [True] * len(BOTH)
     names = (None, 5, "nan", "a hot temperature", "no messages", "no body", "no url")
     failed = [row for row in compared.rows if row.get("custom_id") in names]
     assert len(failed) == len(FATAL)
     assert all(row["error"] or row["response"]["status_code"] == 400 for row in failed)
     assert compared.summary["requested"] == len(compared.rows)
+
+
+def test_vllms_own_model_reads_every_success_and_every_error_line(read_by_vllm: dict[str, list[Any]]) -> None:
+    assert read_by_vllm["outputs"] == [True] * len(read_by_vllm["outputs"])
+    assert len(read_by_vllm["outputs"]) >= 12
+
+
+@pytest.mark.parametrize(("place", "endpoint"), list(enumerate(NOT_READ)))
+def test_every_option_is_one_that_vllm_reads_or_known_to_be_none(
+    place: int, endpoint: str, read_by_vllm: dict[str, list[Any]]
+) -> None:
+    named = {name for option in OPTIONS for name in translated({option: 1, "use_beam_search": True}, endpoint)}
+    assert named - set(read_by_vllm["fields"][place]) == NOT_READ[endpoint]
 
 
 def test_the_runner_refuses_completions_and_the_bundle_answers_them(
@@ -207,10 +225,10 @@ def mixed(count: int) -> list[dict[str, Any]]:
     kinds: list[Any] = [
         lambda i: {"prompt": f"Say {i}.", "n_th": i, "price": "PRICE", **few},
         lambda i: {"messages": say, "n_th": i, "sampling_params": few},
-        lambda i: openai(str(i), CHAT, {"messages": say, **few}),
-        lambda i: openai(str(i), "/completions", {"prompt": f"{i},", **few}),
-        lambda i: openai(str(i), RESPONSES, {"input": "Hi", "max_output_tokens": 2, "temperature": 0}),
-        lambda i: openai(str(i), "/tokenize", {"prompt": "Hi"}),
+        lambda i: openai_line(str(i), CHAT, {"messages": say, **few}),
+        lambda i: openai_line(str(i), "/completions", {"prompt": f"{i},", **few}),
+        lambda i: openai_line(str(i), RESPONSES, {"input": "Hi", "max_output_tokens": 2, "temperature": 0}),
+        lambda i: openai_line(str(i), "/tokenize", {"prompt": "Hi"}),
         lambda i: {"custom_id": str(i), "params": {"model": MODEL, "max_tokens": 2, "messages": say}},
         lambda i: {"n_th": i, "input": {"prompt": "The capital of France is", "sampling_params": few}},
         lambda i: {"n_th": i, "input": {"messages": say, "sampling_params": few, "stream": True}},
@@ -334,8 +352,11 @@ def test_every_answer_satisfies_the_jobs_schema(server: RealServer) -> None:
     schema.write_text(json.dumps(SCHEMA), encoding="utf-8")
     asks = ["Is the sky blue?", "Is water dry?", "Do fish swim?"]
     lines: list[Any] = [{"prompt": ask} for ask in asks]
-    lines += [openai("o", CHAT, {"messages": CAPITAL}), {"input": {"prompt": "Is ice cold?"}}]
-    lines += [openai("r", RESPONSES, {"input": "Is fire hot?"}), {"custom_id": "a", "params": {"messages": CAPITAL}}]
+    lines += [openai_line("o", CHAT, {"messages": CAPITAL}), {"input": {"prompt": "Is ice cold?"}}]
+    lines += [
+        openai_line("r", RESPONSES, {"input": "Is fire hot?"}),
+        {"custom_id": "a", "params": {"messages": CAPITAL}},
+    ]
     result = server.job("schema", lines, ResponseSchemaFile=schema, MaxTokens=200, Temperature=0)
     assert result.summary["succeeded"] == len(lines), result.rows
     rows = result.rows
@@ -362,70 +383,3 @@ def test_a_second_job_judges_the_answers_of_a_first(server: RealServer) -> None:
         kept = ("prompt", "id", "topic", "generated_text")
         assert {name: after.get(name) for name in kept} == {name: before.get(name) for name in kept}
         assert after["previous"]["completion_tokens"] == before["completion_tokens"]
-
-
-# ---- an encoder
-
-
-@pytest.fixture(scope="module")
-def encoder(folder: Path, server: RealServer) -> Iterator[RealServer]:
-    """Serve the encoder; the chat server is idle by now."""
-    (folder / "encoder").mkdir()
-    with RealServer(ENCODER, folder / "encoder", 256) as started:
-        yield started
-
-
-PAIR = {"queries": "What is the capital of France?"}
-DOCUMENTS = ["The capital of Brazil is Brasilia.", "The capital of France is Paris."]
-
-
-def same(ours: Any, by_hand: Any) -> bool:
-    """Compare the content of two answers, numbers to what single precision can tell."""
-    if isinstance(ours, dict):
-        own = ("id", "created")
-        return ours.keys() == by_hand.keys() and all(same(ours[n], by_hand[n]) for n in ours if n not in own)
-    if isinstance(ours, list):
-        return len(ours) == len(by_hand) and all(map(same, ours, by_hand))
-    if isinstance(ours, float):
-        return bool(ours == pytest.approx(by_hand, abs=1e-5))
-    return bool(ours == by_hand)
-
-
-def test_embeddings_scores_and_ranks_equal_the_same_calls_made_by_hand(encoder: RealServer) -> None:
-    lines = [
-        openai("request-1", "/v1/embeddings", {"model": ENCODER, "input": "You are a helpful assistant."}),
-        openai("request-2", "/v1/embeddings", {"model": ENCODER, "input": "You are an unhelpful assistant."}),
-        openai("request-3", "/v1/score", {"model": ENCODER, **PAIR, "documents": DOCUMENTS}),
-        openai("request-4", "/score", {"model": ENCODER, "text_1": "Paris", "text_2": DOCUMENTS}),
-        *(
-            openai(url, url, {"model": ENCODER, "query": "capital of France", "documents": DOCUMENTS})
-            for url in ("/rerank", "/v1/rerank", "/v2/rerank")
-        ),
-        openai("pooling", "/pooling", {"model": ENCODER, "input": "Hi"}),
-        openai("tokenize", "/tokenize", {"model": ENCODER, "prompt": "Hi"}),
-    ]
-    result = encoder.job("encoded", lines)
-    assert result.summary["succeeded"] == len(lines), result.rows
-    for line, made in zip(lines, result.rows, strict=True):
-        assert same(made["response"]["body"], encoder.call(line["url"], line["body"])), line["custom_id"]
-    best = result.rows[4]["response"]["body"]["results"][0]
-    assert best["document"]["text"] == DOCUMENTS[1]
-
-
-def test_prompt_rows_of_an_encoder_take_what_suits_them(encoder: RealServer) -> None:
-    rows = [
-        {"text": "You are a helpful assistant.", "id": 1},
-        {"text_1": "What is the capital of France?", "text_2": DOCUMENTS[1], "id": 2},
-        {**PAIR, "documents": DOCUMENTS, "id": 3},
-        {"query": "capital of France", "documents": DOCUMENTS, "id": 4},
-        {"text": "word " * 400, "id": 5},
-        {"text": "word " * 400, "id": 6, "truncate_prompt_tokens": -1},
-    ]
-    result = encoder.job("encoded-rows", rows)
-    made = result.rows
-    by_hand = encoder.call("/v1/embeddings", {"model": ENCODER, "input": rows[0]["text"]})
-    assert same(made[0]["embedding"], by_hand["data"][0]["embedding"])
-    scores = encoder.call("/v1/score", {"model": ENCODER, **PAIR, "documents": DOCUMENTS})["data"]
-    assert same([made[1]["score"], made[2]["scores"]], [scores[1]["score"], [item["score"] for item in scores]])
-    assert [item["index"] for item in made[3]["results"]] == [1, 0]
-    assert (made[4]["error"]["status"], len(made[5]["embedding"])) == (400, len(made[0]["embedding"]))

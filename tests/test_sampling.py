@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from typing import Any
 
 import pytest
 
 from rows import RowError
-from sampling import CHAT, COMPLETIONS, MESSAGES, OPTIONS, RESPONSES, checked, translated
+from sampling import CHAT, COMPLETIONS, MESSAGES, RESPONSES, checked, translated
 
 SCHEMA = {"type": "object"}
 RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
@@ -134,29 +131,3 @@ def test_stop_texts_reach_the_messages_endpoint(stop: Any, told: list[str]) -> N
 @pytest.mark.parametrize("endpoint", [CHAT, COMPLETIONS, RESPONSES, MESSAGES])
 def test_a_value_that_was_not_checked_here_is_left_to_the_server(broken: dict[str, Any], endpoint: str) -> None:
     assert translated({**broken, "guided_json": SCHEMA, "use_beam_search": True, "best_of": 2}, endpoint)
-
-
-FIELDS_OF_VLLM = """
-import json
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest as chat
-from vllm.entrypoints.openai.completion.protocol import CompletionRequest as completion
-print(json.dumps([sorted(model.model_fields) for model in (chat, completion)]))
-"""
-NOT_READ = {
-    # what only one endpoint has, what only older servers read, and what means the embedding endpoints
-    CHAT: {"suffix", "dimensions", "encoding_format"},
-    COMPLETIONS: {
-        *("top_logprobs", "dimensions", "encoding_format", "tools", "tool_choice", "parallel_tool_calls"),
-        *("reasoning_effort", "include_reasoning", "chat_template_kwargs", "add_generation_prompt"),
-        *("continue_final_message", "mm_processor_kwargs"),
-    },
-}
-
-
-def test_every_option_is_one_that_vllm_reads_or_known_to_be_none() -> None:
-    python = os.environ["VLLM_BATCH_RUN_PYTHON"]
-    made = subprocess.run([python, "-c", FIELDS_OF_VLLM], capture_output=True, text=True, check=True)
-    read = dict(zip((CHAT, COMPLETIONS), map(set, json.loads(made.stdout.splitlines()[-1])), strict=True))
-    for endpoint, fields in read.items():
-        named = {name for option in OPTIONS for name in translated({option: 1, "use_beam_search": True}, endpoint)}
-        assert named - fields == NOT_READ[endpoint]
