@@ -1,0 +1,409 @@
+"""Aggregate: which result counts for each line, what is left alone, and that the counts always add up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aggregate
+import shards
+from fake_server import FakeServer, Fault
+from programs import Session, outcome, rows
+
+INPUT = [
+    b'{"id": 1, "prompt": "a"}',
+    b'{"id": 2, "prompt": "b"}',
+    b"",
+    b'{"id": 4, "prompt": "d"}',
+    b'{"id": 5, "prompt": "e"}',
+]
+EARLY, LATE = 1_000_000.0, 2_000_000.0  # seconds since 1970
+
+
+@dataclass
+class Job:
+    """An input, a folder of shards, and what aggregate.py makes of them."""
+
+    folder: Path
+    lines: list[bytes] = field(default_factory=lambda: list(INPUT))
+    said: str = ""
+
+    def __post_init__(self) -> None:
+        self.input = self.folder / "input.jsonl"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.input.write_bytes(b"".join(line + b"\n" for line in self.lines))
+        self.output = self.folder / "output"
+        self.results = self.output / "results"
+        self.results.mkdir(parents=True)
+
+    def header(
+        self, prompts: str = "1-5", *, created: float = EARLY, worker: str = "w", path: Path | None = None
+    ) -> shards.Header:
+        """Return the header of a shard over the whole range."""
+        content = (path or self.input).read_bytes()
+        return shards.Header(
+            input_sha256=hashlib.sha256(content).hexdigest(),
+            input_name="input.jsonl",
+            input_lines=content.count(b"\n"),
+            lines=prompts,
+            prompts=prompts,
+            block_size=1,
+            model="m",
+            job="j",
+            worker=worker,
+            created=created,
+        )
+
+    def shard(self, results: dict[int, str], header: shards.Header | None = None) -> Path:
+        """Write a shard: line to answer, "!" and a code for a failure, "" for a blank line."""
+        header = header or self.header()
+        with shards.Writer(self.results, header) as writer:
+            for line, result in results.items():
+                writer.add(record(line, result, header.created + line))
+            return writer.finish([f"load-{header.worker}"])
+
+    def merge(self, *more: str) -> int:
+        """Run aggregate.py as a user does by hand."""
+        return aggregate.main([f"--input-file={self.input}", f"--output-dir={self.folder}", *more])
+
+    def outcomes(self) -> dict[int, str]:
+        """Return what became of each row, by its id."""
+        written = (json.loads(line) for line in (self.output / "output.jsonl").read_bytes().splitlines())
+        return {row.get("id", row.get("line")): outcome(row) for row in written}
+
+    def summary(self) -> dict[str, Any]:
+        """Return summary.json."""
+        found: dict[str, Any] = json.loads((self.output / "summary.json").read_bytes())
+        return found
+
+    def notes(self) -> str:
+        """Return what was said about files left alone."""
+        return "\n".join(self.summary()["notes"])
+
+    def counts(self) -> list[int]:
+        """Return requested, succeeded, failed, missing, blank and past_end."""
+        return [self.summary()[name] for name in ("requested", "succeeded", "failed", "missing", "blank", "past_end")]
+
+
+def record(line: int, result: str, started: float) -> shards.Record:
+    """Return a record: an answer, a failure ("!code"), or a blank line ("")."""
+    if not result:
+        return shards.Record({"line": line, "status": "blank"}, b"")
+    times = {"started": started, "seconds": 1.0, "attempts": 1, "dialect": "prompt", "endpoint": "/v1/chat/completions"}
+    if result.startswith("!"):
+        row: dict[str, Any] = {"id": line, "error": {"code": result[1:], "message": "m", "status": None, "attempts": 1}}
+        return shards.Record({"line": line, "status": "failed", "code": result[1:], **times}, json.dumps(row).encode())
+    row = {"id": line, "generated_text": result}
+    return shards.Record({"line": line, "status": "succeeded", "in": 2, "out": 3, **times}, json.dumps(row).encode())
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path / "job")
+
+
+def test_requested_is_succeeded_and_failed_and_blank_and_past_end(job: Job) -> None:
+    job.shard({1: "a", 2: "!server_error", 3: ""}, replace(job.header("1-7"), lines="1-3"))
+    assert job.merge() == 0
+    assert job.counts() == [7, 1, 3, 2, 1, 2]
+    assert job.outcomes() == {1: "a", 2: "server_error", 4: "missing", 5: "missing"}
+    assert (job.summary()["rerun"], job.summary()["not_requested"]) == ("2,4,5", 0)
+    assert (job.output / "retry.jsonl").read_bytes().splitlines() == [INPUT[1], INPUT[3], INPUT[4]]
+    assert (job.output / "errors.jsonl").read_bytes() == b"".join(
+        line + b"\n" for line in (job.output / "output.jsonl").read_bytes().splitlines() if b'"error"' in line
+    )
+
+
+def test_a_blank_line_without_a_shard_is_blank_and_not_missing(job: Job) -> None:
+    job.shard({1: "a", 2: "b"}, job.header("1-3"))
+    job.merge()
+    assert job.counts() == [3, 2, 0, 0, 1, 0]
+
+
+def test_lines_that_nobody_asked_for_are_said(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.merge()
+    assert job.summary()["not_requested"] == 4
+    assert "4 lines of 'input.jsonl' were not asked for" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counts"),
+    [
+        ("old", "new", "new"),
+        ("old", "!late", "old"),
+        ("!early", "new", "new"),
+        ("!early", "!late", "late"),
+    ],
+    ids=["the newer success", "a success beats a newer failure", "a success after a failure", "the newer failure"],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_results_for_a_line_counts(first: str, second: str, counts: str, order: int, job: Job) -> None:
+    results = [(EARLY, first), (LATE, second)][::order]
+    for created, result in results:
+        job.shard({1: result}, job.header("1", created=created))
+    job.merge()
+    assert job.outcomes() == {1: counts}
+
+
+def test_a_second_merge_changes_nothing(job: Job) -> None:
+    batch_line = b'{"custom_id": "c", "method": "POST", "url": "/v1/chat/completions", "body": {}}\n'
+    job.input.write_bytes(job.input.read_bytes() + batch_line)
+    job.shard({1: "a", 2: "!x"}, job.header("1-6"))
+    job.merge()
+    before = {path: path.read_bytes() for path in job.output.rglob("*") if path.is_file()}
+    job.merge()
+    assert {path: path.read_bytes() for path in job.output.rglob("*") if path.is_file()} == before
+
+
+def test_shards_of_another_input_are_left_alone_and_said(job: Job, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(b'{"prompt": "x"}\n')
+    job.shard({1: "a"}, job.header("1"))
+    job.shard({1: "wrong"}, replace(job.header("1", created=LATE, path=other), input_name="other.jsonl"))
+    job.merge()
+    assert job.outcomes() == {1: "a"}
+    assert "1 shards of another input ('other.jsonl') are left alone" in job.notes()
+
+
+STRANGE = {
+    "lines-000000001-000000005.in-0123456789ab.20260101T000000Z-01234567 (1).jsonl": b"x",
+    "notes.txt": b"mine",
+    "000001.json": b'{"prompt": "of an older version"}',
+    "output.jsonl": b'{"id": 1, "generated_text": "forged"}\n',
+    "openjd_env: A=B": b"",
+    "<img src=x onerror=alert(1)>.jsonl": b"",
+    "line\nopenjd_fail: forged": b"",
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_file_of_somebody_else_is_left_alone_and_said(
+    name: str, job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    (job.results / name).write_bytes(STRANGE[name])
+    assert job.merge() == 0
+    assert job.outcomes() == {1: "a"}
+    assert f"{name!r} is no shard's name and is left alone" in job.notes()
+    assert all(
+        line.startswith(("| ", "openjd_status: ", "openjd_progress: 100"))
+        for line in capsys.readouterr().out.splitlines()
+    )
+
+
+def test_a_folder_among_the_shards_is_left_alone(job: Job) -> None:
+    path = job.shard({1: "a"}, job.header("1"))
+    (job.results / path.name.replace("lines-000000001", "lines-000000002")).mkdir()
+    assert job.merge() == 0
+    assert job.outcomes() == {1: "a"}
+
+
+def test_hidden_and_temporary_files_are_not_looked_at(job: Job) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    (job.results / ".DS_Store").write_bytes(b"\0")
+    job.merge()
+    assert job.notes() == ""
+
+
+def without_end(data: bytes) -> bytes:
+    """Return a shard without its footer."""
+    return b"".join(data.splitlines(keepends=True)[:-1])
+
+
+NOTHING, FIRST, SECOND = {1: "missing", 2: "missing"}, {1: "a", 2: "missing"}, {1: "missing", 2: "b"}
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], dict[int, str], str]] = {
+    "empty": (lambda _: b"", NOTHING, "is left alone"),
+    "no header": (lambda data: b"{}\n" + data, NOTHING, "no shard header of this version"),
+    "another version": (lambda data: data.replace(b'"shard": 1', b'"shard": 2', 1), NOTHING, "of this version"),
+    "a header of other types": (lambda data: data.replace(b'"prompts": "1-2"', b'"prompts": [1]'), NOTHING, "prompts"),
+    "binary": (lambda _: b"\x00\xff" * 500, NOTHING, "no header"),
+    "nesting without end": (lambda _: b"[" * 100_000 + b"\n", NOTHING, "no header"),
+    "without its end": (without_end, {1: "a", 2: "b"}, "damaged"),
+    "cut in a line": (lambda data: without_end(data)[:-9], FIRST, "damaged"),
+    "a changed byte": (lambda data: data.replace(b'"a"', b'"A"'), {1: "A", 2: "b"}, "damaged"),
+    "a broken line": (lambda data: data.replace(b'{"line":1,', b'{"line":1'), SECOND, "damaged"),
+    "a record of other types": (lambda data: data.replace(b":1000001.0", b":[]"), SECOND, "damaged"),
+    "a line that is no line": (lambda data: data.replace(b'"line":1,', b'"line":1e3,'), SECOND, "damaged"),
+}
+
+
+@pytest.mark.parametrize(("damage", "expected", "says"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_of_a_damaged_shard_what_can_be_read_is_used(
+    damage: Any, expected: dict[int, str], says: str, job: Job
+) -> None:
+    path = job.shard({1: "a", 2: "b"}, job.header("1-2"))
+    path.write_bytes(damage(path.read_bytes()))
+    assert job.merge("--prompts=1-2") == 0
+    assert job.outcomes() == expected
+    assert says in job.notes()
+    assert repr(path.name) in job.notes()
+
+
+def test_answers_of_an_interrupted_chunk_are_used_and_said(job: Job) -> None:
+    with shards.Writer(job.results, job.header("1-2")) as writer:
+        writer.add(record(1, "a", EARLY))
+    job.merge()
+    assert job.outcomes() == {1: "a", 2: "missing"}
+    assert "is of an interrupted chunk; what it had answered is used" in job.notes()
+
+
+def test_with_no_shard_and_no_range_there_is_nothing_to_merge(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job.merge() == 1
+    assert "openjd_fail: there is no shard of input.jsonl" in capsys.readouterr().out
+
+
+def test_another_input_file_is_refused_rather_than_merged_with(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.input.write_bytes(b'{"prompt": "changed"}\n')
+    assert job.merge() == 1
+    assert "check the input file and the folder" in capsys.readouterr().out
+
+
+def test_model_loads_and_workers_are_counted_once(job: Job) -> None:
+    for place, (worker, lines) in enumerate((("one", {1: "a"}), ("one", {2: "b"}), ("two", {4: "d"}))):
+        job.shard(lines, job.header("1-5", worker=worker, created=EARLY + place))
+    job.merge()
+    assert (job.summary()["model_loads"], job.summary()["workers"], job.summary()["shards"]) == (2, 2, 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([EARLY, LATE, LATE + 100]),
+            st.dictionaries(st.integers(1, 5), st.sampled_from(["x", "y", "!p", "!q"])),
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_the_shards_hold_each_line_has_one_result(
+    tmp_path_factory: pytest.TempPathFactory, found: Any
+) -> None:
+    job = Job(tmp_path_factory.mktemp("merge") / "job", [b'{"id": %d, "prompt": "p"}' % n for n in range(1, 6)])
+    for place, (created, results) in enumerate(found):
+        job.shard(results, job.header("1-6", created=created, worker=str(place)))
+    assert job.merge("--prompts=1-6") == 0
+    requested, succeeded, failed, missing, blank, past_end = job.counts()
+    assert requested == 6 == succeeded + failed + blank + past_end
+    assert list(job.outcomes()) == [1, 2, 3, 4, 5]
+    for line in range(1, 6):
+        told = [results[line] for _, results in found if line in results]
+        assert (job.outcomes()[line] in ("x", "y")) == any(not text.startswith("!") for text in told)
+        assert (job.outcomes()[line] == "missing") == (not told)
+    assert missing == sum(all(line not in results for _, results in found) for line in range(1, 6))
+
+
+FAILING = {3, 8}
+
+
+def ten_lines(folder: Path, server: FakeServer) -> Session:
+    """Run ten lines of which two fail, and merge."""
+    session = Session(folder, rows(f"line {n}" for n in range(1, 11)), server.url, options={"max_attempts": "1"})
+    session.start().check()
+    session.chunk("1-5").check()
+    session.chunk("6-10").check()
+    session.aggregate().check()
+    assert session.summary()["failed"] == 2
+    return session
+
+
+class Flaky:
+    """A script that fails two lines until it is mended."""
+
+    broken = True
+
+    def __call__(self, asked: Any) -> Fault | None:
+        return Fault(500, b"no") if self.broken and asked.text in {f"line {n}" for n in FAILING} else None
+
+
+def check_complete(session: Session) -> None:
+    """Check that all ten lines have answers, and that merging once more changes nothing."""
+    assert [outcome(row) for row in session.written()] == [f"echo: line {n}" for n in range(1, 11)]
+    assert [session.summary()[name] for name in ("requested", "succeeded", "failed", "rerun")] == [10, 10, 0, None]
+    assert (session.output / "output" / "retry.jsonl").read_bytes() == b""
+    before = {name: (session.output / "output" / name).read_bytes() for name in ("output.jsonl", "results.html")}
+    session.aggregate().check()
+    assert {name: (session.output / "output" / name).read_bytes() for name in before} == before
+
+
+def test_ten_lines_two_of_them_failing_are_completed_by_the_range_of_the_summary(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        flaky.broken = False
+        second = Session(tmp_path / "second", [], server.url, prompts=str(first.summary()["rerun"]))
+        second.input, second.output = first.input, first.output
+        assert second.prompts == "3,8"
+        second.start().check()
+        second.chunk().check()
+        second.aggregate().check()
+    check_complete(second)
+    assert Counter(server.asked) == Counter({"Hi": 2, **{f"line {n}": 2 if n in FAILING else 1 for n in range(1, 11)}})
+
+
+def test_ten_lines_two_of_them_failing_are_completed_by_retry_jsonl(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        flaky.broken = False
+        second = Session(tmp_path / "second", [], server.url, prompts="1-2")
+        second.input, second.output = first.output / "output" / "retry.jsonl", first.output
+        second.start().check()
+        second.chunk().check()
+        second.aggregate().check()
+    assert [outcome(row) for row in second.written()] == [f"echo: line {n}" for n in range(1, 11)]
+    first.aggregate().check()
+    check_complete(first)
+
+
+def test_a_retry_that_fails_again_replaces_no_success_and_can_be_retried(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        for attempt in range(2):
+            again = Session(tmp_path / f"again {attempt}", [], server.url, prompts="1-2", options={"max_attempts": "1"})
+            again.input, again.output = tmp_path / f"retry {attempt}.jsonl", first.output
+            shutil.copy(first.output / "output" / "retry.jsonl", again.input)
+            again.start().check()
+            again.chunk().check()
+            again.aggregate().check()
+            assert (again.summary()["succeeded"], again.summary()["rerun"]) == (
+                (8, "3,8") if attempt == 0 else (10, None)
+            )
+            flaky.broken = False
+    first.aggregate().check()
+    check_complete(first)
+
+
+def test_equal_lines_that_fail_in_different_runs_do_not_undo_each_other(job: Job) -> None:
+    job.input.write_bytes(b'{"prompt": "same"}\n' * 3)
+    retry = job.folder / "retry.jsonl"
+    for failing in (1, 2):
+        job.shard({failing: "!x"}, job.header(str(failing), created=LATE))
+        job.merge(f"--prompts={failing}")
+        shutil.copy(job.output / "retry.jsonl", retry)
+        job.shard({1: f"mended {failing}"}, job.header("1", path=retry, created=LATE + failing))
+        job.merge(f"--prompts={failing}")
+        assert (job.summary()["succeeded"], job.summary()["failed"]) == (failing, 0)
+
+
+def test_a_damaged_note_of_a_retry_costs_its_results_only(job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    job.merge()
+    retry = job.folder / "retry.jsonl"
+    shutil.copy(job.output / "retry.jsonl", retry)
+    job.shard({1: "mended"}, job.header("1", path=retry, created=LATE))
+    job.merge()
+    assert job.summary()["succeeded"] == 2
+    (job.results / f"retry-{hashlib.sha256(retry.read_bytes()).hexdigest()[:12]}.json").write_text("{")
+    assert job.merge() == 0
+    assert "is damaged" in job.notes()
+    assert job.outcomes() == {1: "a", 2: "x"}
