@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from openjd.model import DecodeValidationError, create_job, decode_job_template, preprocess_job_parameters
 
 from farm import Farm, Job
 from stub_openai import MODEL, StubServer
@@ -110,6 +111,19 @@ def test_without_jinja2_a_prompt_template_goes_unchecked_and_is_said_so(tmp_path
     )
     assert done.returncode == 0
     assert "not checked: PromptTemplateFile" in done.stderr
+
+
+def test_without_the_hook_all_is_refused_when_the_job_is_made() -> None:
+    template = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    decoded = decode_job_template(template=template, supported_extensions=template["extensions"])
+    values = preprocess_job_parameters(
+        job_template=decoded,
+        job_parameter_values={"InputFile": "a.jsonl", "OutputDir": "out", "Prompts": "all"},
+        job_template_dir=ROOT,
+        current_working_dir=ROOT,
+    )
+    with pytest.raises(DecodeValidationError, match="all"):
+        create_job(job_template=decoded, job_parameter_values=values)
 
 
 def test_nothing_is_left_behind_in_the_folder_that_travels_with_jobs() -> None:
