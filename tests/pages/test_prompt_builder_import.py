@@ -167,3 +167,17 @@ def test_a_table_that_is_not_utf8_is_read_as_spreadsheets_write_it(page: Page) -
     expect(page.locator("#import-file")).to_contain_text("Not UTF-8: read as Windows-1252.")
     page.click("#import-add")
     assert rows(page) == [{"text": "café"}]
+
+
+def test_the_prompts_column_of_a_table_is_chosen_or_left_to_a_template(page: Page) -> None:
+    import_bytes(page, b"id,Review\n1,Good\n2,Bad\n", "a.csv")
+    expect(page.locator("#import-summary")).to_contain_text("2 rows · no prompt yet")
+    expect(page.locator("#import-problems")).to_be_hidden()
+    page.get_by_label("The prompt is in").select_option("Review")
+    expect(page.locator("#import-summary")).to_have_text("2 rows")
+    page.click("#import-add")
+    assert raws(page) == ['{"id": "1", "prompt": "Good"}', '{"id": "2", "prompt": "Bad"}']
+    import_bytes(page, b"id,Review\n1,Good\n", "a.csv")
+    page.click("#import-replace")
+    page.get_by_role("button", name="Template", exact=True).click()
+    expect(page.get_by_label("Prompt template")).to_be_visible()

@@ -1,123 +1,47 @@
 // Puts the page together: what is shown, what a press or a key does. One `update` draws it all and may run at any time.
-import { byId, counted, make, markTab, setText, toast, wireTabs } from "./dom.js";
+import { isNarrow, makeActions } from "./actions.js";
 import { wireBulk } from "./bulk.js";
 import { Card } from "./card.js";
-import { EXAMPLE, KINDS } from "./kinds.js";
+import { byId, counted, make, markTab, setText, toast, wireTabs } from "./dom.js";
 import { ImportView } from "./import_view.js";
 import { wireKeys } from "./keys.js";
-import { CHECKED, mustBe } from "./fields.js";
-import { decodeBytes, guessFormat, readText } from "./importer.js";
-import { fillTemplate } from "./jinja.js";
-import { rawAt, remove, setRaw } from "./jsontext.js";
-import { checkLine } from "./rules.js";
-import { submitCommand } from "./command.js";
+import { EXAMPLE, KINDS } from "./kinds.js";
+import { pure } from "./pure.js";
+import { survey, Workspace } from "./state.js";
 import { Store } from "./store.js";
-import { exportParts, SubmitView } from "./submit_view.js";
+import { SubmitView } from "./submit_view.js";
 import { Table } from "./table.js";
 import { TemplateView } from "./template_view.js";
-import { survey, Workspace } from "./state.js";
 
 const SURVEY_MS = 200; // counts follow the typing at this distance
 
 const workspace = new Workspace();
-const ui = { view: "rows", active: null, anchor: null, selection: new Set(), find: "", onlyBad: false, cardTab: "form", cardOpen: false };
-
-const isNarrow = () => matchMedia("(max-width: 46rem)").matches;
-
-const act = {
-  /** Show a row in the card; with `reveal`, bring it into view in the table too. */
-  open(id, { reveal = true, focus = false } = {}) {
-    ui.active = id;
-    ui.anchor = id;
-    ui.cardOpen = true;
-    act.show("rows");
-    if (reveal) table.reveal(id);
-    if (focus) card.focus();
-  },
-  /** A row is pressed: beside an open card, and on a phone, it opens; in the table alone it becomes the active one. */
-  press(id) {
-    if (ui.cardOpen || isNarrow()) return act.open(id, { reveal: false });
-    ui.active = id;
-    ui.anchor = id;
-    return update();
-  },
-  close() {
-    ui.cardOpen = false;
-    update();
-    byId("grid").focus();
-  },
-  walk(by) {
-    const id = table.neighbour(by);
-    if (id !== null) act.open(id);
-  },
-  show(view) {
-    if (ui.view !== view) byId("toast").hidden = true;
-    ui.view = view;
-    update();
-  },
-  select(id, through) {
-    const ids = workspace.rows.map((row) => row.id);
-    const [from, to] = [ids.indexOf(through && ui.anchor !== null ? ui.anchor : id), ids.indexOf(id)];
-    if (through) for (let i = Math.min(from, to); i <= Math.max(from, to); i += 1) ui.selection.add(ids[i]);
-    else if (!ui.selection.delete(id)) ui.selection.add(id);
-    ui.active = id;
-    ui.anchor = id;
-    update();
-  },
-  selectAll(on) {
-    ui.selection = new Set(on ? table.shown.map((i) => workspace.rows[i].id) : []);
-    update();
-  },
-  drop(id, target) {
-    workspace.moveTo(ui.selection.has(id) ? ui.selection : new Set([id]), target);
-  },
-  chosen() {
-    return ui.selection.size ? ui.selection : new Set(ui.active === null ? [] : [ui.active]);
-  },
-  add(raw = KINDS.find((kind) => kind.value === byId("new-kind").value).raw) {
-    const row = workspace.makeRow(raw);
-    const at = workspace.indexOf(ui.active);
-    ui.find = "";
-    ui.onlyBad = false;
-    ui.cardTab = "form";
-    workspace.add([row], at < 0 ? workspace.rows.length : at + 1, "new row");
-    act.open(row.id, { focus: true });
-  },
-  duplicate() {
-    if (act.chosen().size === 0) return;
-    const copies = workspace.duplicate(act.chosen());
-    if (ui.selection.size) ui.selection = copies;
-    act.open([...copies][0]);
-  },
-  remove() {
-    const ids = act.chosen();
-    if (ids.size === 0) return;
-    const next = workspace.rows.slice(workspace.rows.findLastIndex((row) => ids.has(row.id)) + 1)[0] ?? workspace.rows.findLast((row) => !ids.has(row.id));
-    ui.selection = new Set();
-    ui.active = next?.id ?? null;
-    workspace.remove(ids);
-    toast(`${counted(ids.size, "row")} deleted`, "Undo", act.undo);
-  },
-  nudge(by) {
-    if (table.filtered || act.chosen().size === 0) return;
-    workspace.nudge(act.chosen(), by);
-    table.reveal(ui.active);
-  },
-  undo() {
-    const label = workspace.undo();
-    if (label) toast(`Undone: ${label}`);
-  },
-  redo() {
-    const label = workspace.redo();
-    if (label) toast(`Done again: ${label}`);
-  },
+const ui = {
+  view: "rows",
+  active: null,
+  anchor: null,
+  selection: new Set(),
+  find: "",
+  onlyBad: false,
+  cardTab: "form",
+  cardOpen: false,
 };
 
-const table = new Table(workspace, ui, act);
-const card = new Card(workspace, ui, act);
-const importer = new ImportView(workspace, (rows) => {
+const page = { workspace, ui, update };
+const act = makeActions(page);
+const table = (page.table = new Table(workspace, ui, act));
+const card = (page.card = new Card(workspace, ui, act));
+const importer = new ImportView(workspace, (rows, needTemplate) => {
   const bad = survey(rows, workspace.settings).bad.length;
-  if (bad) toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => { ui.onlyBad = true; act.open(rows[survey(rows, workspace.settings).bad[0]].id); });
+  if (needTemplate)
+    toast(`${counted(rows.length, "row")} imported: a template can make their prompts`, "Template", () =>
+      act.show("template"),
+    );
+  else if (bad)
+    toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => {
+      ui.onlyBad = true;
+      act.open(rows[survey(rows, workspace.settings).bad[0]].id);
+    });
   else toast(`${counted(rows.length, "row")} imported`, "Undo", act.undo);
   ui.active = rows[0].id;
   ui.view = "rows";
@@ -139,7 +63,11 @@ function update() {
   document.body.classList.toggle("editing", ui.cardOpen && ui.active !== null && ui.view === "rows" && !empty);
   if (workspace.indexOf(ui.active) < 0) ui.active = workspace.rows[0]?.id ?? null;
   bars();
-  if (ui.view === "rows" && !empty) { table.update(); card.update(); foot(); }
+  if (ui.view === "rows" && !empty) {
+    table.update();
+    card.update();
+    foot();
+  }
   if (ui.view === "template") templateView.update();
   if (ui.view === "submit") submitView.update();
   clearTimeout(counting);
@@ -171,18 +99,30 @@ function bars() {
 
 function foot() {
   const some = ui.selection.size ? `${ui.selection.size.toLocaleString("en")} selected · ` : "";
-  const shown = table.filtered ? `${table.shown.length.toLocaleString("en")} of ${counted(workspace.rows.length, "row")} shown · ` : "";
+  const shown = table.filtered
+    ? `${table.shown.length.toLocaleString("en")} of ${counted(workspace.rows.length, "row")} shown · `
+    : "";
   setText(byId("foot"), `${some}${shown}`);
   byId("nothing").hidden = table.shown.length > 0;
 }
 
 function tellSaved(state, error) {
-  const words = { saving: "Saving…", saved: "Saved in this browser", failed: "Not saved in this browser", elsewhere: "Not saved: open in another tab" };
+  const words = {
+    saving: "Saving…",
+    saved: "Saved in this browser",
+    failed: "Not saved in this browser",
+    elsewhere: "Not saved: open in another tab",
+  };
   setText(byId("saved"), words[state]);
   byId("saved").className = `saved ${state}`;
   byId("elsewhere").hidden = state !== "elsewhere";
-  if (state === "elsewhere") setText(byId("elsewhere-text"), "The prompt builder is open in another tab, which keeps the work. Changes made here are not kept.");
-  if (state === "failed" && error) toast(`This browser keeps nothing for this page (${error.name ?? "error"}): export your rows before you leave.`);
+  if (state === "elsewhere")
+    setText(
+      byId("elsewhere-text"),
+      "The prompt builder is open in another tab, which keeps the work. Changes made here are not kept.",
+    );
+  if (state === "failed" && error)
+    toast(`This browser keeps nothing for this page (${error.name ?? "error"}): export your rows before you leave.`);
 }
 
 function wire() {
@@ -198,14 +138,35 @@ function wire() {
   press("empty-paste", () => importer.open());
   press("empty-file", () => byId("file").click());
   press("empty-add", () => act.add(KINDS[0].raw));
-  press("empty-example", () => { workspace.add(EXAMPLE.map((raw) => workspace.makeRow(raw)), 0, "example"); act.open(workspace.rows[0].id); });
+  press("empty-example", () => {
+    workspace.add(
+      EXAMPLE.map((raw) => workspace.makeRow(raw)),
+      0,
+      "example",
+    );
+    act.open(workspace.rows[0].id);
+  });
   press("export", () => submitView.save());
-  press("bad-count", () => { ui.onlyBad = true; act.show("rows"); });
+  press("bad-count", () => {
+    ui.onlyBad = true;
+    act.show("rows");
+  });
   press("clear", () => byId("clear-dialog").showModal());
-  press("take-over", async () => { if (await store.takeOver()) toast("Here is what the other tab kept. Undo brings back the rows of this one.", "Undo", act.undo); });
-  byId("clear-dialog").addEventListener("close", () => { if (byId("clear-dialog").returnValue === "yes") clear(); });
-  byId("find").addEventListener("input", (event) => { ui.find = event.target.value; update(); });
-  byId("only-bad").addEventListener("change", (event) => { ui.onlyBad = event.target.checked; update(); });
+  press("take-over", async () => {
+    if (await store.takeOver())
+      toast("Here is what the other tab kept. Undo brings back the rows of this one.", "Undo", act.undo);
+  });
+  byId("clear-dialog").addEventListener("close", () => {
+    if (byId("clear-dialog").returnValue === "yes") clear();
+  });
+  byId("find").addEventListener("input", (event) => {
+    ui.find = event.target.value;
+    update();
+  });
+  byId("only-bad").addEventListener("change", (event) => {
+    ui.onlyBad = event.target.checked;
+    update();
+  });
   wireTabs(byId("tabs"), (tab) => act.show(tab.getAttribute("aria-controls")));
   press("keys", () => byId("keys-dialog").showModal());
   wireBulk(workspace, act.chosen, act.undo);
@@ -231,9 +192,8 @@ workspace.onChange(() => {
 wire();
 update();
 tellSaved("saved");
-store.start().then(() => { document.documentElement.dataset.ready = "yes"; });
+store.start().then(() => {
+  document.documentElement.dataset.ready = "yes";
+});
 
-/** For tests and for the console: the page's pure functions. */
-const optionWords = () => Object.fromEntries([...CHECKED].map(([name, option]) => [name, mustBe(option)]));
-globalThis.promptBuilder = { checkLine, readText, guessFormat, decodeBytes, fillTemplate, submitCommand, exportParts, optionWords, workspace,
-  jsontext: { setRaw, rawAt, remove } };
+globalThis.promptBuilder = { ...pure, workspace };

@@ -1,11 +1,33 @@
 // What each dialect asks of a row before it is sent: one function a dialect, as in the worker's scripts/dialects/.
-import { beams, checkMessages, checkOptions, fail, generating, has, isSet, isText, isTrue, need, postOnly, refuseStream, routeOf, ROUTES, sendable } from "./checks.js";
+import {
+  beams,
+  checkMessages,
+  checkOptions,
+  fail,
+  generating,
+  has,
+  isSet,
+  isText,
+  isTrue,
+  need,
+  postOnly,
+  refuseStream,
+  routeOf,
+  ROUTES,
+  sendable,
+} from "./checks.js";
 import { CHECKED, isObject } from "./fields.js";
 import { fillTemplate, inspectTemplate } from "./jinja.js";
 import { rawAt } from "./jsontext.js";
 
 /** Checks by dialect: each takes {row, text, job} and throws a RowFault for what cannot be asked. */
-export const ASKS = { prompt: askPrompt, openai: askOpenai, anthropic: askAnthropic, runpod: askRunpod, bedrock: askBedrock };
+export const ASKS = {
+  prompt: askPrompt,
+  openai: askOpenai,
+  anthropic: askAnthropic,
+  runpod: askRunpod,
+  bedrock: askBedrock,
+};
 
 const PAIRS = {
   score: ["text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"],
@@ -15,30 +37,40 @@ const POOLING_OPTIONS = ["dimensions", "encoding_format", "truncate_prompt_token
 
 function askPrompt({ row, text, job }) {
   const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : "chat";
-  const nested = isTrue(row.sampling_params) ? need(row.sampling_params, isObject, "sampling_params", "an object", text) : {};
+  const nested = isTrue(row.sampling_params)
+    ? need(row.sampling_params, isObject, "sampling_params", "an object", text)
+    : {};
   if (isTrue(nested.stream)) fail("stream_not_supported", '"stream": true has no place in a batch; leave it out');
   const set = optionsOf(row, nested);
   checkOptions(set, text);
   if (PAIRS[endpoint]) return askPair(row, set, endpoint, text);
   const content = contentOf(row, text, job);
-  if (row.model !== null && row.model !== undefined) need(row.model, isText, "model", "the name of a model or adapter that is served", text);
+  if (row.model !== null && row.model !== undefined)
+    need(row.model, isText, "model", "the name of a model or adapter that is served", text);
   const generates = has(ROUTES, endpoint);
   const sent = generates ? set : set.filter(([name]) => POOLING_OPTIONS.includes(name));
-  if (endpoint === "completions" && Array.isArray(content)) fail("invalid_value", '"messages" cannot be asked on completions; write a "prompt"');
+  if (endpoint === "completions" && Array.isArray(content))
+    fail("invalid_value", '"messages" cannot be asked on completions; write a "prompt"');
   if (generates && endpoint !== "messages") beams(Object.fromEntries(sent));
   sendable([content, row.model, typeof row.system === "string" && generates ? row.system : null, ...sent], text);
 }
 
 /** List the options of a prompt row as [name, value, path]: those of sampling_params before those at the top. */
 function optionsOf(row, nested) {
-  const top = [...CHECKED.keys()].filter((name) => has(row, name) && !has(nested, name)).map((name) => [name, row[name], [name]]);
-  return [...top, ...Object.entries(nested).map(([name, value]) => [name, value, ["sampling_params", name]])].filter(([, value]) => value !== null);
+  const top = [...CHECKED.keys()]
+    .filter((name) => has(row, name) && !has(nested, name))
+    .map((name) => [name, row[name], [name]]);
+  return [...top, ...Object.entries(nested).map(([name, value]) => [name, value, ["sampling_params", name]])].filter(
+    ([, value]) => value !== null,
+  );
 }
 
 function askPair(row, set, endpoint, text) {
   const pair = PAIRS[endpoint].filter((name) => has(row, name));
-  const words = endpoint === "rerank" ? '"query" and "documents"' : '"queries" and "documents" (or "text_1" and "text_2")';
-  if (row.model !== null && row.model !== undefined) need(row.model, isText, "model", "the name of a model or adapter that is served", text);
+  const words =
+    endpoint === "rerank" ? '"query" and "documents"' : '"queries" and "documents" (or "text_1" and "text_2")';
+  if (row.model !== null && row.model !== undefined)
+    need(row.model, isText, "model", "the name of a model or adapter that is served", text);
   if (pair.length < 2) fail("missing_field", `the row needs ${words} for /v1/${endpoint}`);
   sendable([...set, ...pair.map((name) => row[name])], text);
 }
@@ -59,7 +91,8 @@ function fromTemplate(text, template) {
   if (fault) fail("template_error", `PromptTemplateFile: ${fault}`);
   if (beyond) return "";
   const filled = fillTemplate(template, text);
-  if (filled.missing !== null) fail("template_error", `PromptTemplateFile: '${filled.missing}' is undefined; the row has no such field`);
+  if (filled.missing !== null)
+    fail("template_error", `PromptTemplateFile: '${filled.missing}' is undefined; the row has no such field`);
   return filled.text;
 }
 
@@ -84,13 +117,19 @@ function askAnthropic({ row, text }) {
 
 function askRunpod({ row, text }) {
   const { input } = row;
-  if (has(input, "openai_route") || has(input, "openai_input")) return passThrough(input, "openai_route", "openai_input", text);
+  if (has(input, "openai_route") || has(input, "openai_input"))
+    return passThrough(input, "openai_route", "openai_input", text);
   if (has(input, "route")) {
     postOnly(input, "input.method", text);
     return passThrough(input, "route", "body", text);
   }
-  const options = isTrue(input.sampling_params) ? need(input.sampling_params, isObject, "input.sampling_params", "an object", text) : {};
-  checkOptions(Object.entries(options).map(([name, value]) => [name, value, ["input", "sampling_params", name]]), text);
+  const options = isTrue(input.sampling_params)
+    ? need(input.sampling_params, isObject, "input.sampling_params", "an object", text)
+    : {};
+  checkOptions(
+    Object.entries(options).map(([name, value]) => [name, value, ["input", "sampling_params", name]]),
+    text,
+  );
   const chat = has(input, "messages");
   if (chat) checkMessages(input.messages, "input.messages", text);
   else need(input.prompt, isText, "input.prompt", "a text", text);
@@ -100,20 +139,48 @@ function askRunpod({ row, text }) {
 function passThrough(input, routeName, bodyName, text) {
   const body = need(input[bodyName], isObject, `input.${bodyName}`, "the request's JSON object", text);
   const route = routeOf(input[routeName], rawAt(text, ["input", routeName]));
-  generating(route, Object.fromEntries(Object.entries(body).filter(([name]) => name !== "stream" && name !== "stream_options")), text);
+  generating(
+    route,
+    Object.fromEntries(Object.entries(body).filter(([name]) => name !== "stream" && name !== "stream_options")),
+    text,
+  );
 }
 
-const RENAMED = { maxTokens: "max_tokens", max_gen_len: "max_tokens", maxTokenCount: "max_tokens", max_tokens_to_sample: "max_tokens",
-  topP: "top_p", topK: "top_k", stopSequences: "stop", stop_sequences: "stop" };
-const BEDROCK_OWN = ["anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system"];
+const RENAMED = {
+  maxTokens: "max_tokens",
+  max_gen_len: "max_tokens",
+  maxTokenCount: "max_tokens",
+  max_tokens_to_sample: "max_tokens",
+  topP: "top_p",
+  topK: "top_k",
+  stopSequences: "stop",
+  stop_sequences: "stop",
+};
+const BEDROCK_OWN = [
+  "anthropic_version",
+  "anthropic_beta",
+  "schemaVersion",
+  "messages",
+  "prompt",
+  "inputText",
+  "system",
+];
 const BEDROCK_NESTED = ["inferenceConfig", "textGenerationConfig"];
 
 function askBedrock({ row, text }) {
   const input = need(row.modelInput, isObject, "modelInput", "the request's JSON object", text);
   const set = new Map();
-  const take = (owner, path) => Object.entries(owner).forEach(([name, value]) => set.set(name, [value, [...path, name]]));
-  take(Object.fromEntries(Object.entries(input).filter(([name]) => !BEDROCK_OWN.includes(name) && !BEDROCK_NESTED.includes(name))), ["modelInput"]);
-  for (const name of BEDROCK_NESTED) if (isTrue(input[name])) take(need(input[name], isObject, `modelInput.${name}`, "an object", text), ["modelInput", name]);
+  const take = (owner, path) =>
+    Object.entries(owner).forEach(([name, value]) => set.set(name, [value, [...path, name]]));
+  take(
+    Object.fromEntries(
+      Object.entries(input).filter(([name]) => !BEDROCK_OWN.includes(name) && !BEDROCK_NESTED.includes(name)),
+    ),
+    ["modelInput"],
+  );
+  for (const name of BEDROCK_NESTED)
+    if (isTrue(input[name]))
+      take(need(input[name], isObject, `modelInput.${name}`, "an object", text), ["modelInput", name]);
   const renamed = new Map([...set].map(([name, [value, path]]) => [RENAMED[name] ?? name, [value, path]]));
   const options = [...renamed].map(([name, [value, path]]) => [name, value, path]);
   checkOptions(options, text);

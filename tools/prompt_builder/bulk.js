@@ -4,7 +4,7 @@ import { CHECKED, optionFault, OPTIONS } from "./fields.js";
 import { onOneLine, remove, setRaw } from "./jsontext.js";
 import { lensOf, offers, optionPath } from "./lens.js";
 import { dialectOf } from "./rules.js";
-import { parsedOf } from "./table.js";
+import { parsedOf } from "./faces.js";
 
 /** Make the dialog work. `chosen` gives the ids of the rows it is for. */
 export function wireBulk(workspace, chosen, undo) {
@@ -36,7 +36,10 @@ function asJson(text) {
 
 function mark() {
   const { name, raw } = typed();
-  setText(byId("bulk-fault"), (raw === undefined ? null : optionFault(name, JSON.parse(raw), () => raw, CHECKED.get(name))) ?? "");
+  setText(
+    byId("bulk-fault"),
+    (raw === undefined ? null : optionFault(name, JSON.parse(raw), () => raw, CHECKED.get(name))) ?? "",
+  );
 }
 
 function apply(workspace, ids, undo) {
@@ -49,7 +52,13 @@ function apply(workspace, ids, undo) {
     return Object.freeze({ ...row, raw: text });
   });
   if (changed) workspace.commit(rows, `set ${name}`);
-  toast(changed ? `${name} ${raw === undefined ? "taken out of" : "set in"} ${counted(changed, "row")}` : "Nothing to change", changed ? "Undo" : "", changed ? undo : null);
+  toast(
+    changed
+      ? `${name} ${raw === undefined ? "taken out of" : "set in"} ${counted(changed, "row")}`
+      : "Nothing to change",
+    changed ? "Undo" : "",
+    changed ? undo : null,
+  );
 }
 
 function rewritten(row, name, raw) {

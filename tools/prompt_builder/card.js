@@ -7,7 +7,7 @@ import { lensOf, valueAt } from "./lens.js";
 import { optionGroups } from "./options.js";
 import { otherFields, otherNames } from "./others.js";
 import { dialectOf } from "./rules.js";
-import { parsedOf } from "./table.js";
+import { parsedOf } from "./faces.js";
 import { checkOf } from "./state.js";
 
 const LONG = 20_000; // characters from which finding the direction of a text makes a browser slow
@@ -28,15 +28,21 @@ class Draft {
     this.lens = this.parsed ? lensOf(this.dialect, this.parsed) : null;
   }
 
-  value(path) { return valueAt(this.parsed, path); }
-  rawAt(path) { return rawAt(this.raw, path); }
+  value(path) {
+    return valueAt(this.parsed, path);
+  }
+  rawAt(path) {
+    return rawAt(this.raw, path);
+  }
 
   /** Write JSON text at `path`, or take the member out when `raw` is undefined. */
   write(path, raw) {
     this.replace(raw === undefined ? remove(this.raw, path) : setRaw(this.raw, path, raw), path.join("/"));
   }
 
-  replace(text, tag) { this.workspace.edit(this.id, text, tag); }
+  replace(text, tag) {
+    this.workspace.edit(this.id, text, tag);
+  }
 
   /** Keep a control's content true to the row: `read` gives what it should show. */
   follow(element, read) {
@@ -60,15 +66,22 @@ export class Card {
     Object.assign(this, { workspace, ui, act, draft: null, shape: "" });
     this.element = byId("card");
     this.element.append(copyOf("card-template"));
-    this.part = Object.fromEntries([...this.element.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
-    this.button = Object.fromEntries([...this.element.querySelectorAll("[data-act]")].map((button) => [button.dataset.act, button]));
+    this.part = Object.fromEntries(
+      [...this.element.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]),
+    );
+    this.button = Object.fromEntries(
+      [...this.element.querySelectorAll("[data-act]")].map((button) => [button.dataset.act, button]),
+    );
     this.button.close.addEventListener("click", () => act.close());
     this.button.back.addEventListener("click", () => act.walk(-1));
     this.button.next.addEventListener("click", () => act.walk(1));
     this.button.duplicate.addEventListener("click", () => act.duplicate());
     this.button.remove.addEventListener("click", () => act.remove());
     this.tabs = this.element.querySelector("[role=tablist]");
-    wireTabs(this.tabs, (tab) => { this.ui.cardTab = tab.dataset.act; this.update(); });
+    wireTabs(this.tabs, (tab) => {
+      this.ui.cardTab = tab.dataset.act;
+      this.update();
+    });
   }
 
   /** Show the active row, building the form anew only when its shape is another. */
@@ -76,7 +89,10 @@ export class Card {
     const index = this.workspace.indexOf(this.ui.active);
     const row = this.workspace.rows[index];
     this.element.hidden = !row || !this.ui.cardOpen;
-    if (this.element.hidden) { this.shape = ""; return; }
+    if (this.element.hidden) {
+      this.shape = "";
+      return;
+    }
     const tab = parsedOf(row) ? this.ui.cardTab : "raw";
     if (this.draft?.id !== row.id) this.draft = new Draft(this.workspace, row);
     else this.draft.take(row);
@@ -91,7 +107,7 @@ export class Card {
     const check = checkOf(row, this.workspace.settings);
     setText(this.part.title, `Line ${index + 1}`);
     setText(this.part.kind, this.draft.lens?.label ?? "Broken");
-    setText(this.part.fault, check.ok ? row.note ?? "" : check.message);
+    setText(this.part.fault, check.ok ? (row.note ?? "") : check.message);
     this.part.fault.classList.toggle("good", check.ok && !row.note);
     this.button.form.disabled = this.draft.parsed === null;
     markTab(this.tabs, this.button[tab]);
@@ -111,9 +127,11 @@ export class Card {
     const { nodes, marks } = tab === "raw" ? rawEditor(this.draft) : form(this.draft);
     this.marks = marks;
     this.part.body.replaceChildren(...nodes);
-    for (const group of this.part.body.querySelectorAll("details")) if (open.has(group.dataset.group)) group.open = true;
+    for (const group of this.part.body.querySelectorAll("details"))
+      if (open.has(group.dataset.group)) group.open = true;
     this.part.body.scrollTop = top;
-    if (focus) [...this.part.body.querySelectorAll("[data-path]")].find((control) => control.dataset.path === focus)?.focus();
+    if (focus)
+      [...this.part.body.querySelectorAll("[data-path]")].find((control) => control.dataset.path === focus)?.focus();
   }
 
   /** Put the cursor where a person would type first. */
@@ -128,14 +146,33 @@ function form(draft) {
 }
 
 function rawEditor(draft) {
-  const area = make("textarea", { id: "raw", class: "mono raw", rows: "18", spellcheck: "false", autocomplete: "off", "data-path": "raw", "aria-describedby": "raw-state" });
+  const area = make("textarea", {
+    id: "raw",
+    class: "mono raw",
+    rows: "18",
+    spellcheck: "false",
+    autocomplete: "off",
+    "data-path": "raw",
+    "aria-describedby": "raw-state",
+  });
   const state = make("p", { id: "raw-state", class: "quiet" });
-  const jump = make("button", { type: "button", class: "link", text: "Show where", hidden: true, on: { click: () => showFault(area) } });
+  const jump = make("button", {
+    type: "button",
+    class: "link",
+    text: "Show where",
+    hidden: true,
+    on: { click: () => showFault(area) },
+  });
   area.addEventListener("input", () => draft.replace(onOneLine(area.value).replace(/[\r\n]+/g, " "), "raw"));
   draft.follow(area, () => draft.raw);
   const marks = () => {
     const fault = faultOf(area.value);
-    setText(state, fault ? `${fault.words}, at character ${fault.at + 1}` : `Valid JSON, ${draft.raw.length.toLocaleString("en")} characters. Numbers and the order of fields stay as you write them.`);
+    setText(
+      state,
+      fault
+        ? `${fault.words}, at character ${fault.at + 1}`
+        : `Valid JSON, ${draft.raw.length.toLocaleString("en")} characters. Numbers and the order of fields stay as you write them.`,
+    );
     jump.hidden = !fault;
   };
   return { nodes: [make("label", { for: "raw", text: "The line as the job reads it" }), area, state, jump], marks };

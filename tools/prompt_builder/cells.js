@@ -6,7 +6,13 @@ import { onOneLine, rawAt, setRaw } from "./jsontext.js";
 export function editCell(cell, { raw, path, label, keep, leave }) {
   const before = rawAt(raw, path);
   const text = before === undefined || before.startsWith('"');
-  const input = make("input", { class: "cell-input", value: before === undefined ? "" : text ? JSON.parse(before) : before, "aria-label": label, autocomplete: "off", spellcheck: "false" });
+  const input = make("input", {
+    class: "cell-input",
+    value: before === undefined ? "" : text ? JSON.parse(before) : before,
+    "aria-label": label,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const start = input.value;
   let done = false;
   const finish = (wanted) => {

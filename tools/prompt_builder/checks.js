@@ -11,13 +11,20 @@ export class RowFault extends Error {
 }
 
 export const has = (object, key) => Object.hasOwn(object, key);
-export const fail = (code, message) => { throw new RowFault(code, message); };
+export const fail = (code, message) => {
+  throw new RowFault(code, message);
+};
 
 /** Tell whether Python would take a value for true. */
 export const isTrue = (value) => Boolean(value) && !(typeof value === "object" && Object.keys(value).length === 0);
 
-export const ROUTES = { chat: "/v1/chat/completions", completions: "/v1/completions", responses: "/v1/responses", messages: "/v1/messages" };
-export const GENERATING = Object.values(ROUTES);
+export const ROUTES = {
+  chat: "/v1/chat/completions",
+  completions: "/v1/completions",
+  responses: "/v1/responses",
+  messages: "/v1/messages",
+};
+const GENERATING = Object.values(ROUTES);
 
 export const isSet = (value) => value !== null && value !== undefined;
 
@@ -31,16 +38,19 @@ export function checkMessages(list, name, text) {
   need(list, Array.isArray, name, "a list of messages", text);
   if (list.length === 0) fail("invalid_value", `"${name}" is empty; it needs at least one message`);
   list.forEach((message, i) => {
-    if (!isObject(message) || typeof message.role !== "string") fail("invalid_value", `message ${i + 1} of "${name}" must be an object with a "role"`);
+    if (!isObject(message) || typeof message.role !== "string")
+      fail("invalid_value", `message ${i + 1} of "${name}" must be an object with a "role"`);
     const { content } = message;
-    if (isSet(content) && typeof content !== "string" && !Array.isArray(content)) fail("invalid_value", `"content" of message ${i + 1} must be a text or a list of parts`);
+    if (isSet(content) && typeof content !== "string" && !Array.isArray(content))
+      fail("invalid_value", `"content" of message ${i + 1} must be a text or a list of parts`);
   });
   return list;
 }
 
 /** Check options given as [name, value, path]. */
 export function checkOptions(set, text) {
-  if (set.some(([name]) => name === "guided_decoding_backend")) fail("invalid_value", '"guided_decoding_backend" belongs to the server; set it in VllmArgs');
+  if (set.some(([name]) => name === "guided_decoding_backend"))
+    fail("invalid_value", '"guided_decoding_backend" belongs to the server; set it in VllmArgs');
   for (const [name, value, path] of set) {
     const fault = optionFault(name, value, () => rawAt(text, path));
     if (fault) fail("invalid_value", fault);
@@ -48,7 +58,8 @@ export function checkOptions(set, text) {
 }
 
 export function beams(body) {
-  if (isTrue(body.early_stopping) && !isTrue(body.use_beam_search)) fail("invalid_value", '"early_stopping" needs "use_beam_search": true');
+  if (isTrue(body.early_stopping) && !isTrue(body.use_beam_search))
+    fail("invalid_value", '"early_stopping" needs "use_beam_search": true');
 }
 
 /** Refuse what cannot be sent: half of a surrogate pair, a number beyond what JSON's readers hold. */
@@ -56,9 +67,12 @@ export function sendable(value, text) {
   const stack = [value];
   while (stack.length) {
     const next = stack.pop();
-    if (typeof next === "string" && !next.isWellFormed()) fail("invalid_value", "a text holds half of a surrogate pair (\\ud800 to \\udfff)");
-    if (typeof next === "number" && !Number.isFinite(next) && !/\d{309}/.test(text)) fail("invalid_value", "a number is too large for JSON (infinity)");
-    if (typeof next === "object" && next !== null) for (const [key, inner] of Object.entries(next)) stack.push(key, inner);
+    if (typeof next === "string" && !next.isWellFormed())
+      fail("invalid_value", "a text holds half of a surrogate pair (\\ud800 to \\udfff)");
+    if (typeof next === "number" && !Number.isFinite(next) && !/\d{309}/.test(text))
+      fail("invalid_value", "a number is too large for JSON (infinity)");
+    if (typeof next === "object" && next !== null)
+      for (const [key, inner] of Object.entries(next)) stack.push(key, inner);
   }
 }
 
@@ -67,7 +81,8 @@ export function refuseStream(body) {
 }
 
 export function routeOf(url, raw) {
-  if (typeof url !== "string" || !url.startsWith("/")) fail("invalid_url", `"url" must be a path such as "/v1/chat/completions", got ${shown(raw ?? "null")}`);
+  if (typeof url !== "string" || !url.startsWith("/"))
+    fail("invalid_url", `"url" must be a path such as "/v1/chat/completions", got ${shown(raw ?? "null")}`);
   let path = url.split("?")[0].replace(/\/+$/, "");
   if (path.startsWith("/openai/deployments/")) path = `/${path.split("/").slice(4).join("/")}`;
   return GENERATING.includes(`/v1${path}`) ? `/v1${path}` : path;
@@ -76,11 +91,15 @@ export function routeOf(url, raw) {
 /** Check what every generating endpoint asks of a body. */
 export function generating(route, body, text) {
   if (GENERATING.includes(route) && route !== ROUTES.messages) beams(body);
-  sendable(Object.entries(body).filter(([, value]) => value !== null), text);
+  sendable(
+    Object.entries(body).filter(([, value]) => value !== null),
+    text,
+  );
 }
 
 export const isText = (value) => typeof value === "string";
 
 export function postOnly(owner, name, text) {
-  if (has(owner, "method") && owner.method !== "POST") fail("invalid_method", `"${name}" must be "POST", got ${shown(rawAt(text, name.split(".")))}`);
+  if (has(owner, "method") && owner.method !== "POST")
+    fail("invalid_method", `"${name}" must be "POST", got ${shown(rawAt(text, name.split(".")))}`);
 }

@@ -14,12 +14,17 @@ export function parseCsv(text, separator) {
 function readRecord(text, separator, cursor) {
   const record = { line: cursor.line, cells: [], error: null, quoted: false };
   for (;;) {
-    record.cells.push(text[cursor.at] === '"' ? readQuoted(text, separator, cursor, record) : readBare(text, separator, cursor));
+    record.cells.push(
+      text[cursor.at] === '"' ? readQuoted(text, separator, cursor, record) : readBare(text, separator, cursor),
+    );
     if (text[cursor.at] !== separator) break;
     cursor.at += 1;
   }
   if (text[cursor.at] === "\r" && text[cursor.at + 1] === "\n") cursor.at += 1;
-  if (cursor.at < text.length) { cursor.at += 1; cursor.line += 1; }
+  if (cursor.at < text.length) {
+    cursor.at += 1;
+    cursor.line += 1;
+  }
   return record;
 }
 
@@ -35,13 +40,16 @@ function readQuoted(text, separator, cursor, record) {
   const opened = cursor.line;
   let cell = "";
   record.quoted = true;
-  for (let from = cursor.at + 1; ; ) {
+  for (let from = cursor.at + 1; ;) {
     const quote = text.indexOf('"', from);
     const piece = text.slice(from, quote < 0 ? text.length : quote);
     cell += piece;
     cursor.line += countBreaks(piece);
     if (quote < 0) {
-      record.error = opened === record.line ? "a quote opened here is never closed" : `a quote opened in line ${opened} is never closed`;
+      record.error =
+        opened === record.line
+          ? "a quote opened here is never closed"
+          : `a quote opened in line ${opened} is never closed`;
       cursor.at = text.length;
       return cell;
     }
@@ -76,7 +84,10 @@ export function recordsToRows(records, columns, width) {
     const wanted = columns.filter((column) => column.index < record.cells.length);
     const pairs = wanted.map((column) => [column.name, record.cells[column.index]]);
     for (let i = width; i < record.cells.length; i += 1) pairs.push([`column_${i + 1}`, record.cells[i]]);
-    const wrong = record.cells.length !== width ? `${record.cells.length} field${record.cells.length === 1 ? "" : "s"} where ${width} are expected` : null;
+    const wrong =
+      record.cells.length !== width
+        ? `${record.cells.length} field${record.cells.length === 1 ? "" : "s"} where ${width} are expected`
+        : null;
     const body = pairs.map(([name, cell]) => `${JSON.stringify(name)}: ${JSON.stringify(cell)}`).join(", ");
     return { raw: `{${body}}`, line: record.line, note: record.error ?? wrong };
   });
@@ -84,7 +95,9 @@ export function recordsToRows(records, columns, width) {
 
 /** Name the columns: the header's cells, made unique, or column_1 and so on. */
 export function columnNames(records, hasHeader) {
-  const width = hasHeader ? records[0]?.cells.length ?? 0 : Math.max(0, ...records.slice(0, 1000).map((r) => r.cells.length));
+  const width = hasHeader
+    ? (records[0]?.cells.length ?? 0)
+    : Math.max(0, ...records.slice(0, 1000).map((r) => r.cells.length));
   const taken = new Set();
   return Array.from({ length: width }, (_, i) => {
     const base = (hasHeader ? records[0].cells[i].trim() : "") || `column_${i + 1}`;

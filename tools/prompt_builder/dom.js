@@ -8,9 +8,11 @@ export function make(tag, props = {}, children = []) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
     if (name === "text") element.textContent = value;
-    else if (name === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === "on")
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children);
   return element;
@@ -45,10 +47,15 @@ export function toast(text, label = "", act = null) {
   const button = byId("toast-act");
   button.hidden = !act;
   button.textContent = label;
-  button.onclick = () => { byId("toast").hidden = true; act?.(); };
+  button.onclick = () => {
+    byId("toast").hidden = true;
+    act?.();
+  };
   byId("toast").hidden = false;
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { byId("toast").hidden = true; }, 8_000);
+  toastTimer = setTimeout(() => {
+    byId("toast").hidden = true;
+  }, 8_000);
 }
 
 /** Write a number for people. */

@@ -12,7 +12,9 @@ export function serverFault(raw, dialect) {
   const { base } = lensOf(dialect, row);
   const body = valueAt(row, base);
   if (!isObject(body)) return null;
-  const fault = optionsFault(body, raw, base) ?? (BODY_MESSAGES.test(row.url ?? row.input?.openai_route ?? "") ? talkFault(body) : null);
+  const fault =
+    optionsFault(body, raw, base) ??
+    (BODY_MESSAGES.test(row.url ?? row.input?.openai_route ?? "") ? talkFault(body) : null);
   return fault && `the model’s server would refuse it: ${fault}`;
 }
 

@@ -41,7 +41,10 @@ function looksTabular(text, separator) {
   const records = parseCsv(text, separator).slice(0, 20);
   if (records.length < 2 || records[0].cells.length < 2) return false;
   const width = records[0].cells.length;
-  return records.slice(0, -1).every((r) => r.cells.length === width && !r.error) && records[0].cells.every((c) => c.trim().length < 60);
+  return (
+    records.slice(0, -1).every((r) => r.cells.length === width && !r.error) &&
+    records[0].cells.every((c) => c.trim().length < 60)
+  );
 }
 
 /** Read text as `format`: {parts, blank, columns}. `options` chooses separator, header and columns for tables. */
@@ -87,7 +90,12 @@ function readArray(text) {
     parts.push({ raw: onOneLine(piece).replace(/[\r\n]+/g, " "), line: lines(span.start), note: brokenJson(piece) });
   }
   const rest = restOfArray(text, start, spans);
-  if (rest) parts.push({ raw: rest.text.replace(/\s*[\r\n]+\s*/g, " "), line: lines(rest.at), note: "the array breaks off here" });
+  if (rest)
+    parts.push({
+      raw: rest.text.replace(/\s*[\r\n]+\s*/g, " "),
+      line: lines(rest.at),
+      note: "the array breaks off here",
+    });
   return { parts, blank: 0, columns: [] };
 }
 
@@ -111,7 +119,10 @@ function restOfArray(text, start, spans) {
 function lineCounter(text) {
   let [at, line] = [0, 1];
   return (offset) => {
-    for (let i = text.indexOf("\n", at); i >= 0 && i < offset; i = text.indexOf("\n", i + 1)) { line += 1; at = i + 1; }
+    for (let i = text.indexOf("\n", at); i >= 0 && i < offset; i = text.indexOf("\n", i + 1)) {
+      line += 1;
+      at = i + 1;
+    }
     return line;
   };
 }
@@ -120,12 +131,19 @@ function lineCounter(text) {
  * Decode a file's bytes: {text, note, badLines}. Lines that are not UTF-8 are kept as
  * bytes by their number; `western` is the whole text read as Windows-1252, which spreadsheets write. */
 export function decodeBytes(bytes) {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text: new TextDecoder("utf-16le").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text: new TextDecoder("utf-16be").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe)
+    return { text: new TextDecoder("utf-16le").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff)
+    return { text: new TextDecoder("utf-16be").decode(bytes), note: "UTF-16 text was turned into UTF-8." };
   try {
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), note: null, badLines: new Map() };
   } catch {
-    return { text: new TextDecoder("utf-8").decode(bytes), note: null, badLines: badLines(bytes), western: new TextDecoder("windows-1252").decode(bytes) };
+    return {
+      text: new TextDecoder("utf-8").decode(bytes),
+      note: null,
+      badLines: badLines(bytes),
+      western: new TextDecoder("windows-1252").decode(bytes),
+    };
   }
 }
 

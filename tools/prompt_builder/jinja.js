@@ -18,7 +18,11 @@ export function inspectTemplate(template) {
   if (/\{\{|\}\}/.test(outside)) return { fields, fault: "A “{{” has no “}}”, or the other way round.", beyond: false };
   if (odd === "") return { fields, fault: "“{{ }}” names no field.", beyond: false };
   const control = /\{[%#]|\{\{-|-\}\}/.exec(template)?.[0] ?? odd;
-  return { fields, fault: null, beyond: control ? `“${control}” is Jinja beyond plain fields: the job runs it, this preview does not.` : null };
+  return {
+    fields,
+    fault: null,
+    beyond: control ? `“${control}” is Jinja beyond plain fields: the job runs it, this preview does not.` : null,
+  };
 }
 
 /** Write a column's name the way a template must. */
@@ -29,8 +33,9 @@ export function placeholder(name) {
 }
 
 function pathOf(expression) {
-  return [...expression.matchAll(/[A-Za-z_]\w*|\[(\d+)\]|\["([^"]*)"\]|\['([^']*)'\]/g)].map(([whole, index, one, other]) =>
-    index !== undefined ? Number(index) : one ?? other ?? whole);
+  return [...expression.matchAll(/[A-Za-z_]\w*|\[(\d+)\]|\["([^"]*)"\]|\['([^']*)'\]/g)].map(
+    ([whole, index, one, other]) => (index !== undefined ? Number(index) : (one ?? other ?? whole)),
+  );
 }
 
 /** Fill the template from a row's JSON text: {text, missing}. `missing` is the first field the row lacks, or null. */
@@ -53,10 +58,13 @@ function rooted(path, raw) {
 const WORDS = { true: "True", false: "False", null: "None" };
 
 /** Write a JSON value as Jinja prints it: text bare, everything else as Python does. */
-export function asPython(raw, inside = false) {
+function asPython(raw, inside = false) {
   const first = raw[0];
   if (first === '"') return inside ? pythonString(JSON.parse(raw)) : JSON.parse(raw);
-  if (first === "[") return `[${items(raw, 0).map((item) => asPython(raw.slice(item.start, item.end), true)).join(", ")}]`;
+  if (first === "[")
+    return `[${items(raw, 0)
+      .map((item) => asPython(raw.slice(item.start, item.end), true))
+      .join(", ")}]`;
   if (first === "{") {
     const last = new Map(members(raw, 0).map((m) => [m.key, asPython(raw.slice(m.start, m.end), true)]));
     return `{${[...last].map(([key, value]) => `${pythonString(key)}: ${value}`).join(", ")}}`;
@@ -69,15 +77,24 @@ function pythonNumber(raw) {
   const value = Number(raw);
   if (!Number.isFinite(value)) return value < 0 ? "-inf" : "inf";
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
-  const [digits, exponent] = value.toExponential().split("e").map((part, i) => (i ? Number(part) : part));
-  if (exponent < -4 || exponent >= 16) return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  const [digits, exponent] = value
+    .toExponential()
+    .split("e")
+    .map((part, i) => (i ? Number(part) : part));
+  if (exponent < -4 || exponent >= 16)
+    return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
   const plain = Math.abs(value) < 1e-6 ? value.toFixed(20).replace(/0+$/, "") : String(value);
   return /\./.test(plain) ? plain : `${plain}.0`;
 }
 
 function pythonString(text) {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const body = text.replace(/\\/g, "\\\\").replaceAll(quote, `\\${quote}`).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t")
+  const body = text
+    .replace(/\\/g, "\\\\")
+    .replaceAll(quote, `\\${quote}`)
+    .replace(/\n/g, "\\n")
+    .replace(/\r/g, "\\r")
+    .replace(/\t/g, "\\t")
     .replace(/[\p{C}\p{Z}]/gu, (c) => (c === " " ? c : escapeOf(c.codePointAt(0))));
   return quote + body + quote;
 }

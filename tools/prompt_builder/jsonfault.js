@@ -14,8 +14,10 @@ export function findFault(text) {
   let at = skipSpace(text, 0);
   let want = "value";
   for (;;) {
-    if (want === "after" && open.length === 0) return at < text.length ? fault(at, "nothing may stand after the row") : fault(at, "not JSON");
-    if (at >= text.length) return fault(at, open.length ? `it ends before its “${open.at(-1) === "{" ? "}" : "]"}”` : "it is empty");
+    if (want === "after" && open.length === 0)
+      return at < text.length ? fault(at, "nothing may stand after the row") : fault(at, "not JSON");
+    if (at >= text.length)
+      return fault(at, open.length ? `it ends before its “${open.at(-1) === "{" ? "}" : "]"}”` : "it is empty");
     const step = STEPS[want](text, at, open);
     if (step.words) return step;
     at = skipSpace(text, step.at);
@@ -27,12 +29,15 @@ const fault = (at, words) => ({ at, words });
 
 const STEPS = {
   value: takeValue,
-  first: (text, at, open) => (text[at] === close(open) ? leave(at, open) : open.at(-1) === "{" ? takeKey(text, at) : takeValue(text, at, open)),
+  first: (text, at, open) =>
+    text[at] === close(open) ? leave(at, open) : open.at(-1) === "{" ? takeKey(text, at) : takeValue(text, at, open),
   key: takeKey,
   colon: (text, at) => (text[at] === ":" ? { at: at + 1, want: "value" } : fault(at, "a colon is missing")),
   after(text, at, open) {
     if (text[at] === close(open)) return leave(at, open);
-    return text[at] === "," ? { at: at + 1, want: open.at(-1) === "{" ? "key" : "value" } : fault(at, "a comma or a closing bracket is missing");
+    return text[at] === ","
+      ? { at: at + 1, want: open.at(-1) === "{" ? "key" : "value" }
+      : fault(at, "a comma or a closing bracket is missing");
   },
 };
 
@@ -44,7 +49,8 @@ function leave(at, open) {
 }
 
 function takeKey(text, at) {
-  if (text[at] !== '"') return fault(at, text[at] === "}" ? "a comma stands before the bracket" : "a name in double quotes is missing");
+  if (text[at] !== '"')
+    return fault(at, text[at] === "}" ? "a comma stands before the bracket" : "a name in double quotes is missing");
   return takeString(text, at, "colon");
 }
 
@@ -58,17 +64,22 @@ function stringFault(text, at) {
     if (text[i] === '"') break;
     if (text[i] < " ") return fault(i, "a control character must be written as an escape, such as \\n or \\t");
     if (text[i] !== "\\") continue;
-    if (!/^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(i, i + 6))) return fault(i, "a backslash begins no known escape");
+    if (!/^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(text.slice(i, i + 6)))
+      return fault(i, "a backslash begins no known escape");
     i += 1;
   }
   return fault(at, "the text that begins here is never closed");
 }
 
 function takeValue(text, at, open) {
-  if (text[at] === "{" || text[at] === "[") { open.push(text[at]); return { at: at + 1, want: "first" }; }
+  if (text[at] === "{" || text[at] === "[") {
+    open.push(text[at]);
+    return { at: at + 1, want: "first" };
+  }
   if (text[at] === '"') return takeString(text, at, "after");
   const constant = match(CONSTANT, text, at);
-  if (constant !== null) return fault(at, `${text.slice(at, constant)} is not a JSON number; write null or leave the field out`);
+  if (constant !== null)
+    return fault(at, `${text.slice(at, constant)} is not a JSON number; write null or leave the field out`);
   const end = match(NUMBER, text, at) ?? match(WORD, text, at);
   return end === null ? fault(at, "a value is missing or not written as JSON") : { at: end, want: "after" };
 }

@@ -20,13 +20,19 @@ function stringEnd(text, at) {
 /** Return the offset just after the value that begins at `at`. Works on broken text too: the end is then a best guess. */
 export function valueEnd(text, at) {
   let depth = 0;
-  for (let i = at; i < text.length; ) {
+  for (let i = at; i < text.length;) {
     const c = text[i];
     if (c === '"') i = stringEnd(text, i);
-    else if (c === "{" || c === "[") { depth += 1; i += 1; }
-    else if (c === "}" || c === "]") { depth -= 1; i += 1; }
-    else if (depth > 0) { i += 1; continue; }
-    else return scalarEnd(text, i);
+    else if (c === "{" || c === "[") {
+      depth += 1;
+      i += 1;
+    } else if (c === "}" || c === "]") {
+      depth -= 1;
+      i += 1;
+    } else if (depth > 0) {
+      i += 1;
+      continue;
+    } else return scalarEnd(text, i);
     if (depth <= 0) return i;
   }
   return text.length;
@@ -55,7 +61,10 @@ export function deeperThan(text, limit) {
 export function longWholeNumber(text, limit = 4300) {
   if (!new RegExp(`\\d{${limit + 1}}`).test(text)) return false;
   for (let i = 0; i < text.length; i += 1) {
-    if (text[i] === '"') { i = stringEnd(text, i) - 1; continue; }
+    if (text[i] === '"') {
+      i = stringEnd(text, i) - 1;
+      continue;
+    }
     if (!/[-\d]/.test(text[i])) continue;
     const end = scalarEnd(text, i);
     const raw = text.slice(i, end);
@@ -164,10 +173,11 @@ function removeOne(text, list, at) {
 /** Take the value at `path` out, with every duplicate of its key. */
 export function remove(text, path) {
   const step = path[path.length - 1];
-  for (let result = text; ; ) {
+  for (let result = text; ;) {
     const owner = find(result, path.slice(0, -1));
     const list = owner ? children(result, owner.start) : [];
-    const at = typeof step === "number" ? (step < list.length ? step : -1) : list.findIndex((child) => child.key === step);
+    const at =
+      typeof step === "number" ? (step < list.length ? step : -1) : list.findIndex((child) => child.key === step);
     if (at < 0) return result;
     result = removeOne(result, list, at);
     if (typeof step === "number") return result;
@@ -192,9 +202,13 @@ export function swap(text, path, one, other) {
 export function onOneLine(text) {
   if (!/[\r\n]/.test(text)) return text;
   let out = "";
-  for (let i = 0; i < text.length; ) {
+  for (let i = 0; i < text.length;) {
     const end = text[i] === '"' ? stringEnd(text, i) : i + 1;
-    if (!SPACE.test(text[i])) { out += text.slice(i, end); i = end; continue; }
+    if (!SPACE.test(text[i])) {
+      out += text.slice(i, end);
+      i = end;
+      continue;
+    }
     const stop = skipSpace(text, i);
     const gap = text.slice(i, stop);
     if (/[\r\n]/.test(gap)) out += out.endsWith(",") ? " " : "";

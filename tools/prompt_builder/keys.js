@@ -7,7 +7,12 @@ const typing = (target) => target.closest?.("input:not([type=checkbox]), textare
 export function wireKeys(page) {
   addEventListener("keydown", (event) => {
     if (document.querySelector("dialog[open]")) return;
-    if (always(event, page) || (!typing(event.target) && anywhere(event, page)) || (event.target === byId("grid") && inGrid(event, page))) event.preventDefault();
+    if (
+      always(event, page) ||
+      (!typing(event.target) && anywhere(event, page)) ||
+      (event.target === byId("grid") && inGrid(event, page))
+    )
+      event.preventDefault();
   });
   addEventListener("paste", (event) => {
     if (typing(event.target) || document.querySelector("dialog[open]")) return;
@@ -48,14 +53,21 @@ function inGrid(event, { act, table, ui, update }) {
   if (event.key === "Enter" || event.key === "F2") return act.open(ui.active, { focus: true }) ?? true;
   if (event.key === " ") return act.select(ui.active, false) ?? true;
   if (event.key === "Delete") return act.remove() ?? true;
-  if (event.key === "Escape") { ui.selection = new Set(); ui.cardOpen = false; return update() ?? true; }
+  if (event.key === "Escape") {
+    ui.selection = new Set();
+    ui.cardOpen = false;
+    return update() ?? true;
+  }
   return false;
 }
 
 function walk(step, extend, { act, table, ui, update }) {
   const before = ui.active;
   ui.active = table.neighbour(step);
-  if (extend) { ui.selection.add(before); ui.selection.add(ui.active); }
+  if (extend) {
+    ui.selection.add(before);
+    ui.selection.add(ui.active);
+  }
   update();
   table.reveal(ui.active);
   return true;
@@ -64,8 +76,14 @@ function walk(step, extend, { act, table, ui, update }) {
 function wireDrop({ importer }) {
   const shade = byId("drop");
   let depth = 0;
-  const show = (on) => { depth = Math.max(0, depth + (on ? 1 : -1)); shade.hidden = depth === 0; };
-  addEventListener("dragenter", (event) => { event.preventDefault(); show(true); });
+  const show = (on) => {
+    depth = Math.max(0, depth + (on ? 1 : -1));
+    shade.hidden = depth === 0;
+  };
+  addEventListener("dragenter", (event) => {
+    event.preventDefault();
+    show(true);
+  });
   addEventListener("dragleave", () => show(false));
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {

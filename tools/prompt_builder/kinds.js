@@ -3,10 +3,26 @@
 export const KINDS = [
   { value: "prompt", label: "Prompt", raw: '{"prompt": ""}' },
   { value: "messages", label: "Conversation", raw: '{"messages": [{"role": "user", "content": ""}]}' },
-  { value: "openai", label: "OpenAI Batch", raw: '{"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": ""}]}}' },
-  { value: "anthropic", label: "Anthropic", raw: '{"custom_id": "request-1", "params": {"max_tokens": 512, "messages": [{"role": "user", "content": ""}]}}' },
-  { value: "runpod", label: "RunPod", raw: '{"input": {"messages": [{"role": "user", "content": ""}], "sampling_params": {"max_tokens": 512}}}' },
-  { value: "bedrock", label: "Bedrock", raw: '{"recordId": "R1", "modelInput": {"messages": [{"role": "user", "content": ""}], "max_tokens": 512}}' },
+  {
+    value: "openai",
+    label: "OpenAI Batch",
+    raw: '{"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": ""}]}}',
+  },
+  {
+    value: "anthropic",
+    label: "Anthropic",
+    raw: '{"custom_id": "request-1", "params": {"max_tokens": 512, "messages": [{"role": "user", "content": ""}]}}',
+  },
+  {
+    value: "runpod",
+    label: "RunPod",
+    raw: '{"input": {"messages": [{"role": "user", "content": ""}], "sampling_params": {"max_tokens": 512}}}',
+  },
+  {
+    value: "bedrock",
+    label: "Bedrock",
+    raw: '{"recordId": "R1", "modelInput": {"messages": [{"role": "user", "content": ""}], "max_tokens": 512}}',
+  },
 ];
 
 export const EXAMPLE = [

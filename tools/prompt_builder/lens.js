@@ -10,35 +10,77 @@ export function lensOf(dialect, row) {
 const LENSES = {
   prompt(row) {
     const prompt = Object.hasOwn(row, "text") && !Object.hasOwn(row, "prompt") ? ["text"] : ["prompt"];
-    return { label: "Prompt row", base: [], nested: isObject(row.sampling_params) ? ["sampling_params"] : null,
-      prompt, messages: ["messages"], system: ["system"], id: ["id"], both: true };
+    return {
+      label: "Prompt row",
+      base: [],
+      nested: isObject(row.sampling_params) ? ["sampling_params"] : null,
+      prompt,
+      messages: ["messages"],
+      system: ["system"],
+      id: ["id"],
+      both: true,
+    };
   },
   openai(row) {
     const url = typeof row.url === "string" ? row.url : "";
     const chat = /chat\/completions$/.test(url);
     const prompt = /responses$|embeddings$|pooling$|classify$/.test(url) ? ["body", "input"] : ["body", "prompt"];
-    return { label: "OpenAI Batch", base: ["body"], id: ["custom_id"], url: ["url"],
-      prompt: chat ? null : prompt, messages: chat ? ["body", "messages"] : null, system: null };
+    return {
+      label: "OpenAI Batch",
+      base: ["body"],
+      id: ["custom_id"],
+      url: ["url"],
+      prompt: chat ? null : prompt,
+      messages: chat ? ["body", "messages"] : null,
+      system: null,
+    };
   },
   anthropic() {
-    return { label: "Anthropic batch", base: ["params"], id: ["custom_id"], prompt: null, messages: ["params", "messages"],
-      system: ["params", "system"], only: ["max_tokens", "stop", "temperature", "top_p", "top_k", "tools", "model"], names: { stop: ["stop_sequences"] } };
+    return {
+      label: "Anthropic batch",
+      base: ["params"],
+      id: ["custom_id"],
+      prompt: null,
+      messages: ["params", "messages"],
+      system: ["params", "system"],
+      only: ["max_tokens", "stop", "temperature", "top_p", "top_k", "tools", "model"],
+      names: { stop: ["stop_sequences"] },
+    };
   },
   runpod(row) {
     const input = isObject(row.input) ? row.input : {};
     const route = Object.hasOwn(input, "openai_route") ? "openai_input" : Object.hasOwn(input, "route") ? "body" : null;
     const inside = route ? ["input", route] : ["input"];
-    return { label: "RunPod", base: route ? inside : ["input", "sampling_params"], id: ["id"], both: !route,
-      prompt: [...inside, "prompt"], messages: [...inside, "messages"], system: null };
+    return {
+      label: "RunPod",
+      base: route ? inside : ["input", "sampling_params"],
+      id: ["id"],
+      both: !route,
+      prompt: [...inside, "prompt"],
+      messages: [...inside, "messages"],
+      system: null,
+    };
   },
   bedrock(row) {
     const input = isObject(row.modelInput) ? row.modelInput : {};
     const nested = ["inferenceConfig", "textGenerationConfig"].find((name) => isObject(input[name]));
     const prompt = Object.hasOwn(input, "inputText") && !Object.hasOwn(input, "prompt") ? "inputText" : "prompt";
-    return { label: "Bedrock", base: ["modelInput"], id: ["recordId"], both: true, nested: nested ? ["modelInput", nested] : null,
-      names: { max_tokens: ["max_tokens", "maxTokens", "max_gen_len", "maxTokenCount", "max_tokens_to_sample"], top_p: ["top_p", "topP"],
-        top_k: ["top_k", "topK"], stop: ["stop", "stop_sequences", "stopSequences"] },
-      prompt: ["modelInput", prompt], messages: ["modelInput", "messages"], system: ["modelInput", "system"] };
+    return {
+      label: "Bedrock",
+      base: ["modelInput"],
+      id: ["recordId"],
+      both: true,
+      nested: nested ? ["modelInput", nested] : null,
+      names: {
+        max_tokens: ["max_tokens", "maxTokens", "max_gen_len", "maxTokenCount", "max_tokens_to_sample"],
+        top_p: ["top_p", "topP"],
+        top_k: ["top_k", "topK"],
+        stop: ["stop", "stop_sequences", "stopSequences"],
+      },
+      prompt: ["modelInput", prompt],
+      messages: ["modelInput", "messages"],
+      system: ["modelInput", "system"],
+    };
   },
 };
 
@@ -96,8 +138,11 @@ function lastWords(talk) {
 }
 
 /** Return the text of a message's content: a string, or the text parts of a list. */
-export function contentText(content) {
+function contentText(content) {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  return content.map((part) => (isObject(part) && typeof part.text === "string" ? part.text : "")).filter(Boolean).join(" ");
+  return content
+    .map((part) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
+    .filter(Boolean)
+    .join(" ");
 }

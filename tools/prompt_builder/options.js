@@ -5,9 +5,17 @@ import { onOneLine } from "./jsontext.js";
 import { offers, optionPath } from "./lens.js";
 
 const SHAPES = {
-  response_format: [["JSON object", '{"type": "json_object"}'],
-    ["JSON schema", '{"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}}}']],
-  structured_outputs: [["Choice", '{"choice": ["yes", "no"]}'], ["Regex", '{"regex": "[0-9]+"}']],
+  response_format: [
+    ["JSON object", '{"type": "json_object"}'],
+    [
+      "JSON schema",
+      '{"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}}}',
+    ],
+  ],
+  structured_outputs: [
+    ["Choice", '{"choice": ["yes", "no"]}'],
+    ["Regex", '{"regex": "[0-9]+"}'],
+  ],
 };
 
 /** Build the groups of options, and a function that marks faults and counts. */
@@ -21,12 +29,26 @@ export function optionGroups(draft) {
     marks.push(field.mark);
   }
   const nodes = [...groups].map(([name, fields]) => group(name, fields, marks));
-  return { nodes: [make("p", { class: "label", text: "Options of this row" }), make("p", { class: "quiet tight", text: "Empty means the job’s default." }), ...nodes], marks: () => marks.forEach((mark) => mark()) };
+  return {
+    nodes: [
+      make("p", { class: "label", text: "Options of this row" }),
+      make("p", { class: "quiet tight", text: "Empty means the job’s default." }),
+      ...nodes,
+    ],
+    marks: () => marks.forEach((mark) => mark()),
+  };
 }
 
 function group(name, fields, marks) {
   const count = make("span", { class: "pill" });
-  const details = make("details", { "data-group": name }, [make("summary", {}, [make("span", { text: name }), count]), make("div", { class: "options" }, fields.map((field) => field.node))]);
+  const details = make("details", { "data-group": name }, [
+    make("summary", {}, [make("span", { text: name }), count]),
+    make(
+      "div",
+      { class: "options" },
+      fields.map((field) => field.node),
+    ),
+  ]);
   details.open = name === "Basics" || fields.some((field) => field.isSet());
   marks.push(() => {
     const set = fields.filter((field) => field.isSet()).length;
@@ -39,15 +61,31 @@ function group(name, fields, marks) {
 function optionField(draft, option) {
   const id = freshId();
   const path = () => optionPath(draft.lens, draft.parsed, option);
-  const input = make(option.wide || option.kind === "strings" ? "textarea" : "input",
-    { id, "data-path": `option/${option.name}`, placeholder: option.wide || option.named ? option.hint : "job’s default", autocomplete: "off", spellcheck: "false", "aria-describedby": `${id}-help ${id}-fault`, rows: "2" });
+  const input = make(option.wide || option.kind === "strings" ? "textarea" : "input", {
+    id,
+    "data-path": `option/${option.name}`,
+    placeholder: option.wide || option.named ? option.hint : "job’s default",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-describedby": `${id}-help ${id}-fault`,
+    rows: "2",
+  });
   if (option.kind === "number" || option.kind === "integer") input.inputMode = option.min < 0 ? "text" : "decimal";
   if (option.wide) input.classList.add("mono");
   const fault = make("p", { class: "fault", id: `${id}-fault` });
   draft.follow(input, () => display(option, draft.value(path()), draft.rawAt(path())));
   input.addEventListener("input", () => draft.write(path(), encode(option, input.value, draft.value(path()))));
-  const head = make("div", { class: "option-head" }, [make("label", { for: id, text: option.label }), make("code", { text: option.name }), ...presets(draft, option, path)]);
-  const node = make("div", { class: option.wide ? "option wide" : "option" }, [head, input, make("p", { class: "quiet help", id: `${id}-help`, text: `${option.help} (${option.hint})` }), fault]);
+  const head = make("div", { class: "option-head" }, [
+    make("label", { for: id, text: option.label }),
+    make("code", { text: option.name }),
+    ...presets(draft, option, path),
+  ]);
+  const node = make("div", { class: option.wide ? "option wide" : "option" }, [
+    head,
+    input,
+    make("p", { class: "quiet help", id: `${id}-help`, text: `${option.help} (${option.hint})` }),
+    fault,
+  ]);
   const isSet = () => draft.value(path()) !== undefined;
   const mark = () => {
     const words = isSet() ? optionFault(path().at(-1), draft.value(path()), () => draft.rawAt(path()), option) : null;
@@ -61,13 +99,25 @@ function optionField(draft, option) {
 
 function presets(draft, option, path) {
   return (SHAPES[option.name] ?? []).map(([label, raw]) =>
-    make("button", { type: "button", class: "link", text: label, "aria-label": `${option.label}: ${label}`, on: { click: () => draft.write(path(), raw) } }));
+    make("button", {
+      type: "button",
+      class: "link",
+      text: label,
+      "aria-label": `${option.label}: ${label}`,
+      on: { click: () => draft.write(path(), raw) },
+    }),
+  );
 }
 
 /** Write an option's value as a person would type it. */
 function display(option, value, raw) {
   if (value === undefined) return "";
-  if (option.kind === "strings") return Array.isArray(value) && value.every((x) => typeof x === "string") ? value.map(escaped).join("\n") : typeof value === "string" ? escaped(value) : raw;
+  if (option.kind === "strings")
+    return Array.isArray(value) && value.every((x) => typeof x === "string")
+      ? value.map(escaped).join("\n")
+      : typeof value === "string"
+        ? escaped(value)
+        : raw;
   return typeof value === "string" ? value : raw;
 }
 
@@ -90,7 +140,10 @@ function isJson(text) {
 }
 
 function stops(typed, asList) {
-  const lines = typed.split("\n").filter((line) => line !== "").map((line) => JSON.stringify(unescaped(line)));
+  const lines = typed
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.stringify(unescaped(line)));
   return lines.length === 1 && !asList ? lines[0] : `[${lines.join(", ")}]`;
 }
 

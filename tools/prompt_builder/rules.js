@@ -61,6 +61,12 @@ export function dialectOf(row) {
   const named = has(row, "custom_id");
   if (named && (has(row, "body") || (has(row, "method") && has(row, "url")))) return "openai";
   if (named && has(row, "params")) return "anthropic";
-  if (isObject(row.input) && !has(row, "instruction") && !has(row, "output") && RUNPOD_SHAPES.some((key) => has(row.input, key))) return "runpod";
+  if (
+    isObject(row.input) &&
+    !has(row, "instruction") &&
+    !has(row, "output") &&
+    RUNPOD_SHAPES.some((key) => has(row.input, key))
+  )
+    return "runpod";
   return has(row, "modelInput") && !has(row, "modelOutput") ? "bedrock" : "prompt";
 }

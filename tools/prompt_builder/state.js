@@ -9,7 +9,16 @@ const TYPING_MS = 1_500; // changes of one field that come closer than this are 
 export class Workspace {
   constructor() {
     this.rows = Object.freeze([]);
-    this.settings = Object.freeze({ name: "prompts.jsonl", template: "", byTemplate: false, output: "results", bundle: ".", model: "", endpoint: "auto", shell: "posix" });
+    this.settings = Object.freeze({
+      name: "prompts.jsonl",
+      template: "",
+      byTemplate: false,
+      output: "results",
+      bundle: ".",
+      model: "",
+      endpoint: "auto",
+      shell: "posix",
+    });
     this.past = [];
     this.future = [];
     this.nextId = 1;
@@ -17,8 +26,12 @@ export class Workspace {
     this.typing = { tag: null, at: 0 };
   }
 
-  onChange(listener) { this.listeners.push(listener); }
-  changed(what) { for (const listener of this.listeners) listener(what); }
+  onChange(listener) {
+    this.listeners.push(listener);
+  }
+  changed(what) {
+    for (const listener of this.listeners) listener(what);
+  }
 
   /** Make a row of JSON text; it joins the list when it is given to `commit`. */
   makeRow(raw, { note = null, bytes = null } = {}) {
@@ -45,8 +58,12 @@ export class Workspace {
     if (from > 0) this.past.splice(0, from);
   }
 
-  undo() { return this.step(this.past, this.future); }
-  redo() { return this.step(this.future, this.past); }
+  undo() {
+    return this.step(this.past, this.future);
+  }
+  redo() {
+    return this.step(this.future, this.past);
+  }
 
   step(from, to) {
     const entry = from.pop();
@@ -58,7 +75,9 @@ export class Workspace {
     return entry.label;
   }
 
-  indexOf(id) { return this.rows.findIndex((row) => row.id === id); }
+  indexOf(id) {
+    return this.rows.findIndex((row) => row.id === id);
+  }
 
   /** Give the row `id` another text. */
   edit(id, raw, tag) {
@@ -73,18 +92,24 @@ export class Workspace {
   }
 
   remove(ids) {
-    this.commit(this.rows.filter((row) => !ids.has(row.id)), ids.size === 1 ? "delete" : `delete ${ids.size} rows`);
+    this.commit(
+      this.rows.filter((row) => !ids.has(row.id)),
+      ids.size === 1 ? "delete" : `delete ${ids.size} rows`,
+    );
   }
 
   /** Copy the rows of `ids`, each behind its original; returns the copies' ids. */
   duplicate(ids) {
     const copies = new Set();
-    this.commit(this.rows.flatMap((row) => {
-      if (!ids.has(row.id)) return [row];
-      const copy = this.makeRow(row.raw, row);
-      copies.add(copy.id);
-      return [row, copy];
-    }), "duplicate");
+    this.commit(
+      this.rows.flatMap((row) => {
+        if (!ids.has(row.id)) return [row];
+        const copy = this.makeRow(row.raw, row);
+        copies.add(copy.id);
+        return [row, copy];
+      }),
+      "duplicate",
+    );
     return copies;
   }
 
@@ -123,7 +148,12 @@ export function checkOf(row, settings) {
   return check;
 }
 
-const NOT_UTF8 = { ok: false, dialect: "none", code: "invalid_utf8", message: "the line is not UTF-8; save the file as UTF-8" };
+const NOT_UTF8 = {
+  ok: false,
+  dialect: "none",
+  code: "invalid_utf8",
+  message: "the line is not UTF-8; save the file as UTF-8",
+};
 
 function follow(settings) {
   const rules = { template: settings.byTemplate ? settings.template : "", endpoint: settings.endpoint };

@@ -6,17 +6,22 @@ const LAST_WORDS = "prompt_builder.unsaved";
 const SETTLE_MS = 150;
 const RETRY_MS = 300; // a page that is being left lets go of its lock within this time
 
-const promised = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+const promised = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 
-const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
-const finished = (transaction) => new Promise((resolve, reject) => {
-  transaction.oncomplete = () => resolve();
-  transaction.onabort = transaction.onerror = () => reject(transaction.error);
-});
+const finished = (transaction) =>
+  new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = transaction.onerror = () => reject(transaction.error);
+  });
 
 function open() {
   const request = indexedDB.open(NAME, 1);
@@ -51,9 +56,13 @@ export class Store {
       this.report("failed", error);
     }
     if (this.database && !this.mine) this.report("elsewhere");
-    this.workspace.onChange((what) => { if (what !== "view") this.touch(); });
+    this.workspace.onChange((what) => {
+      if (what !== "view") this.touch();
+    });
     addEventListener("pagehide", () => this.leave());
-    document.addEventListener("visibilitychange", () => { if (document.hidden) this.leave(); });
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.leave();
+    });
     addEventListener("beforeunload", (event) => {
       this.leave();
       if (this.dirty && !this.noted) event.preventDefault();
@@ -95,7 +104,10 @@ export class Store {
 
   async load() {
     const reading = this.database.transaction(["rows", "meta"]);
-    const [rows, state] = await Promise.all([promised(reading.objectStore("rows").getAll()), promised(reading.objectStore("meta").get("state"))]);
+    const [rows, state] = await Promise.all([
+      promised(reading.objectStore("rows").getAll()),
+      promised(reading.objectStore("meta").get("state")),
+    ]);
     const found = withLastWords(rows, state ?? { order: [], settings: {}, version: 0, nextId: 1 });
     if (found.order.length === 0 && !state && !found.late) return;
     const byId = new Map(found.rows.map((row) => [row.id, Object.freeze(row)]));
@@ -108,7 +120,10 @@ export class Store {
     this.version = found.version;
     this.workspace.settings = Object.freeze({ ...this.workspace.settings, ...found.settings });
     this.workspace.changed("view");
-    if (found.late) { this.dirty = true; this.touch(); }
+    if (found.late) {
+      this.dirty = true;
+      this.touch();
+    }
   }
 
   touch() {
@@ -126,7 +141,10 @@ export class Store {
     if (this.writing) await this.writing.catch(() => {});
     if (!this.dirty || !this.mine) return;
     this.dirty = false;
-    this.writing = this.write().then(() => this.settle(), (error) => this.fail(error));
+    this.writing = this.write().then(
+      () => this.settle(),
+      (error) => this.fail(error),
+    );
     await this.writing;
     this.writing = null;
   }
@@ -157,7 +175,10 @@ export class Store {
 
   difference() {
     const now = new Set(this.workspace.rows.map((row) => row.id));
-    return { put: this.workspace.rows.filter((row) => this.saved.get(row.id) !== row), gone: [...this.saved.keys()].filter((id) => !now.has(id)) };
+    return {
+      put: this.workspace.rows.filter((row) => this.saved.get(row.id) !== row),
+      gone: [...this.saved.keys()].filter((id) => !now.has(id)),
+    };
   }
 
   state() {

@@ -2,18 +2,26 @@
 import { byId, counted, download, make, setText, toast } from "./dom.js";
 import { submitCommand, wholeRange } from "./command.js";
 import { checkOf, survey } from "./state.js";
-import { parsedOf } from "./table.js";
+import { parsedOf } from "./faces.js";
 import { lensOf, valueAt } from "./lens.js";
 import { dialectOf } from "./rules.js";
 
 const LISTED = 200; // problems listed
-const LABELS = { prompt: "prompt row", openai: "OpenAI Batch line", anthropic: "Anthropic line", runpod: "RunPod line", bedrock: "Bedrock record", none: "broken line" };
+const LABELS = {
+  prompt: "prompt row",
+  openai: "OpenAI Batch line",
+  anthropic: "Anthropic line",
+  runpod: "RunPod line",
+  bedrock: "Bedrock record",
+  none: "broken line",
+};
 const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "shell"];
 
 export class SubmitView {
   constructor(workspace, act) {
     Object.assign(this, { workspace, act });
-    for (const name of SETTINGS) byId(`set-${name}`).addEventListener("input", (event) => workspace.set({ [name]: event.target.value }));
+    for (const name of SETTINGS)
+      byId(`set-${name}`).addEventListener("input", (event) => workspace.set({ [name]: event.target.value }));
     byId("copy").addEventListener("click", () => this.copy());
     byId("export-again").addEventListener("click", () => this.save());
     byId("problems").addEventListener("click", (event) => {
@@ -35,8 +43,18 @@ export class SubmitView {
   command() {
     const { rows, settings } = this.workspace;
     const template = settings.byTemplate && settings.template ? "prompt_template.jinja" : "";
-    return submitCommand(settings.bundle, [["InputFile", fileName(settings.name)], ["Prompts", wholeRange(rows.length)], ["OutputDir", settings.output],
-      ["ModelName", settings.model], ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint], ["PromptTemplateFile", template]], settings.shell);
+    return submitCommand(
+      settings.bundle,
+      [
+        ["InputFile", fileName(settings.name)],
+        ["Prompts", wholeRange(rows.length)],
+        ["OutputDir", settings.output],
+        ["ModelName", settings.model],
+        ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint],
+        ["PromptTemplateFile", template],
+      ],
+      settings.shell,
+    );
   }
 
   showChecks() {
@@ -45,13 +63,36 @@ export class SubmitView {
     const shared = sharedIds(rows);
     const kinds = [...dialects].map(([dialect, n]) => counted(n, LABELS[dialect])).join(", ");
     const verdicts = [[rows.length > 0, rows.length ? `${counted(rows.length, "row")}: ${kinds}` : "No rows yet"]];
-    if (rows.length) verdicts.push([bad.length === 0, bad.length ? `${counted(bad.length, "row")} would fail` : "Every row passes the job’s checks"]);
-    if (shared.length) verdicts.push([false, `${counted(shared.length, "name is", "names are")} used by more than one row: ${shared.slice(0, 5).join(", ")}`]);
-    byId("verdicts").replaceChildren(...verdicts.map(([good, text]) => make("li", { class: good ? "good" : "bad" }, [text])));
-    byId("problems").replaceChildren(...bad.slice(0, LISTED).map((i) => make("li", {}, [
-      make("button", { type: "button", class: "link", "data-id": rows[i].id, text: `Line ${i + 1}` }), ` ${checkOf(rows[i], settings).message}`])));
+    if (rows.length)
+      verdicts.push([
+        bad.length === 0,
+        bad.length ? `${counted(bad.length, "row")} would fail` : "Every row passes the job’s checks",
+      ]);
+    if (shared.length)
+      verdicts.push([
+        false,
+        `${counted(shared.length, "name is", "names are")} used by more than one row: ${shared.slice(0, 5).join(", ")}`,
+      ]);
+    byId("verdicts").replaceChildren(
+      ...verdicts.map(([good, text]) => make("li", { class: good ? "good" : "bad" }, [text])),
+    );
+    byId("problems").replaceChildren(
+      ...bad
+        .slice(0, LISTED)
+        .map((i) =>
+          make("li", {}, [
+            make("button", { type: "button", class: "link", "data-id": rows[i].id, text: `Line ${i + 1}` }),
+            ` ${checkOf(rows[i], settings).message}`,
+          ]),
+        ),
+    );
     byId("problems").hidden = bad.length === 0;
-    setText(byId("problems-more"), bad.length > LISTED ? `and ${(bad.length - LISTED).toLocaleString("en")} more: “Problems” above the rows shows them all.` : "");
+    setText(
+      byId("problems-more"),
+      bad.length > LISTED
+        ? `and ${(bad.length - LISTED).toLocaleString("en")} more: “Problems” above the rows shows them all.`
+        : "",
+    );
   }
 
   async copy() {
@@ -69,7 +110,11 @@ export class SubmitView {
     const { rows, settings } = this.workspace;
     download(fileName(settings.name), exportParts(rows), "application/jsonl");
     const bad = survey(rows, settings).bad.length;
-    toast(bad ? `Exported. ${counted(bad, "row")} would fail.` : `Exported ${counted(rows.length, "row")}`, "Command", () => this.act.show("submit"));
+    toast(
+      bad ? `Exported. ${counted(bad, "row")} would fail.` : `Exported ${counted(rows.length, "row")}`,
+      "Command",
+      () => this.act.show("submit"),
+    );
   }
 }
 
@@ -81,7 +126,7 @@ export function exportParts(rows) {
 }
 
 /** List the names that more than one row carries. */
-export function sharedIds(rows) {
+function sharedIds(rows) {
   const seen = new Map();
   for (const row of rows) {
     const parsed = /"(?:id|custom_id|recordId)"/.test(row.raw) ? parsedOf(row) : null;

@@ -1,75 +1,12 @@
 // The rows as a table of which only the visible part exists, so that 100,000 rows scroll like ten.
 import { editCell } from "./cells.js";
 import { byId, make } from "./dom.js";
+import { wireDrag } from "./drag.js";
+import { cellText, faceOf, ownFields, parsedOf, SAMPLED, SHOWN } from "./faces.js";
 import { fillTemplate } from "./jinja.js";
-import { inShort, lensOf, optionPath, summaryOf, valueAt } from "./lens.js";
-import { CHECKED, OPTIONS } from "./fields.js";
-import { dialectOf } from "./rules.js";
 import { checkOf } from "./state.js";
 
 const SPARE = 8; // rows made above and below the visible ones
-const SAMPLED = 200; // rows looked at to choose the columns
-const MOST_COLUMNS = 5;
-const SHOWN = 300; // characters of a cell
-const SHAPE = new Set(["prompt", "text", "messages", "system", "id", "custom_id", "method", "url", "body", "params", "input", "recordId", "modelInput",
-  "sampling_params", ...CHECKED.keys()]);
-
-/** List the fields of the first rows that are the user's own, the commonest first. */
-export function ownFields(rows, most = MOST_COLUMNS) {
-  const counts = new Map();
-  for (const row of rows.slice(0, SAMPLED)) {
-    for (const key of keysOf(row)) if (!SHAPE.has(key)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most).map(([key]) => key);
-}
-
-/** List the names of a row's members, or none when it is broken. */
-export function keysOf(row) {
-  const parsed = parsedOf(row);
-  return parsed ? Object.keys(parsed) : [];
-}
-
-/** Parse a row for showing; null when it is no object. */
-export function parsedOf(row) {
-  try {
-    const value = JSON.parse(row.raw);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-const faces = new WeakMap();
-
-function faceOf(row) {
-  let face = faces.get(row);
-  if (face) return face;
-  const parsed = parsedOf(row);
-  const dialect = parsed ? dialectOf(parsed) : "none";
-  const lens = parsed ? lensOf(dialect, parsed) : null;
-  const summary = parsed ? summaryOf(lens, parsed) : row.raw;
-  const plain = lens?.prompt && typeof valueAt(parsed, lens.prompt) === "string" && !Array.isArray(valueAt(parsed, lens.messages ?? []));
-  face = { dialect, prompt: plain ? JSON.stringify(lens.prompt) : null, idPath: lens ? JSON.stringify(lens.id) : null, kind: lens?.label ?? "Broken", summary: summary.slice(0, SHOWN), id: lens ? cell(valueAt(parsed, lens.id)) : "",
-    options: lens ? optionWords(lens, parsed) : "", images: /"image(?:_url)?"/.test(row.raw.slice(0, 20_000)) };
-  faces.set(row, face);
-  return face;
-}
-
-function cell(value) {
-  if (value === undefined) return "";
-  return (typeof value === "string" ? value : inShort(value)).slice(0, SHOWN);
-}
-
-function optionWords(lens, parsed) {
-  const words = [];
-  for (const option of OPTIONS) {
-    const value = valueAt(parsed, optionPath(lens, parsed, option));
-    if (value === undefined || option.name === "model") continue;
-    words.push(option.wide ? option.name : `${option.name} ${cell(value)}`);
-  }
-  return words.join(" · ");
-}
-
 export class Table {
   constructor(workspace, ui, act) {
     Object.assign(this, { workspace, ui, act, shown: [], columns: [], pool: new Map() });
@@ -79,7 +16,7 @@ export class Table {
     new ResizeObserver(() => this.paint()).observe(this.grid);
     this.body.addEventListener("click", (event) => this.click(event));
     this.body.addEventListener("dblclick", (event) => this.edit(event.target.closest("[data-edit]")));
-    this.body.addEventListener("pointerdown", (event) => this.grab(event));
+    wireDrag(this);
   }
 
   /** Choose rows and columns anew, then draw. */
@@ -101,20 +38,43 @@ export class Table {
   }
 
   titles() {
-    return ["", "Line", "Request", ...(this.hasIds ? ["Id"] : []), ...(this.hasOptions ? ["Options"] : []), ...this.columns];
+    return [
+      "",
+      "Line",
+      "Request",
+      ...(this.hasIds ? ["Id"] : []),
+      ...(this.hasOptions ? ["Options"] : []),
+      ...this.columns,
+    ];
   }
 
   drawHead() {
     const titles = this.titles();
-    const widths = ["2.25rem", "4.75rem", "minmax(16rem, 1fr)", ...(this.hasIds ? ["8rem"] : []), ...(this.hasOptions ? ["13rem"] : []), ...this.columns.map(() => "9rem")];
+    const widths = [
+      "2.25rem",
+      "4.75rem",
+      "minmax(16rem, 1fr)",
+      ...(this.hasIds ? ["8rem"] : []),
+      ...(this.hasOptions ? ["13rem"] : []),
+      ...this.columns.map(() => "9rem"),
+    ];
     this.grid.style.setProperty("--columns", widths.join(" "));
     this.grid.setAttribute("aria-colcount", String(titles.length));
     this.grid.setAttribute("aria-rowcount", String(this.shown.length + 1));
     const key = JSON.stringify(titles);
     if (this.headKey === key) return;
     this.headKey = key;
-    const all = make("input", { type: "checkbox", id: "all", "aria-label": "Select all rows shown", on: { change: () => this.act.selectAll(all.checked) } });
-    byId("grid-head").replaceChildren(...titles.map((title, i) => make("div", { role: "columnheader", class: i < 3 ? `c${i}` : "extra" }, i === 0 ? [all] : [title])));
+    const all = make("input", {
+      type: "checkbox",
+      id: "all",
+      "aria-label": "Select all rows shown",
+      on: { change: () => this.act.selectAll(all.checked) },
+    });
+    byId("grid-head").replaceChildren(
+      ...titles.map((title, i) =>
+        make("div", { role: "columnheader", class: i < 3 ? `c${i}` : "extra" }, i === 0 ? [all] : [title]),
+      ),
+    );
   }
 
   /** Draw the rows that can be seen. */
@@ -134,7 +94,9 @@ export class Table {
     }
     for (const element of this.pool.values()) element.remove();
     this.pool = keep;
-    [...keep.values()].forEach((element, i) => { if (this.body.children[i] !== element) this.body.insertBefore(element, this.body.children[i]); });
+    [...keep.values()].forEach((element, i) => {
+      if (this.body.children[i] !== element) this.body.insertBefore(element, this.body.children[i]);
+    });
     const active = keep.get(this.ui.active);
     if (active) this.grid.setAttribute("aria-activedescendant", active.id);
     else this.grid.removeAttribute("aria-activedescendant");
@@ -165,19 +127,36 @@ export class Table {
 
   cells(row, index, check, selected) {
     const face = faceOf(row);
-    const box = make("input", { type: "checkbox", checked: selected, tabindex: "-1", "aria-label": `Select line ${index + 1}` });
-    const line = [make("span", { class: "grip", "aria-hidden": "true", text: "⠿" }), make("span", { text: String(index + 1) })];
-    if (!check.ok) line.push(make("span", { class: "dot", title: check.message }, [make("span", { class: "sr", text: "has a problem" })]));
+    const box = make("input", {
+      type: "checkbox",
+      checked: selected,
+      tabindex: "-1",
+      "aria-label": `Select line ${index + 1}`,
+    });
+    const line = [
+      make("span", { class: "grip", "aria-hidden": "true", text: "⠿" }),
+      make("span", { text: String(index + 1) }),
+    ];
+    if (!check.ok)
+      line.push(
+        make("span", { class: "dot", title: check.message }, [make("span", { class: "sr", text: "has a problem" })]),
+      );
     const request = [make("span", { class: "words", dir: "auto", text: this.words(row, face) || "(empty)" })];
     if (face.dialect !== "prompt") request.unshift(make("span", { class: "pill", text: face.kind }));
     if (face.images) request.push(make("span", { class: "pill", text: "image" }));
     const under = check.ok ? face.options : check.message;
     request.push(make("span", { class: "under", text: under }));
     const parsed = this.columns.length ? parsedOf(row) : null;
-    return [make("div", { role: "gridcell", class: "c0" }, [box]), make("div", { role: "gridcell", class: "c1" }, line),
+    return [
+      make("div", { role: "gridcell", class: "c0" }, [box]),
+      make("div", { role: "gridcell", class: "c1" }, line),
       make("div", { role: "gridcell", class: "c2", "data-edit": face.prompt }, request),
-      ...(this.hasIds ? [this.extra(face.id, face.idPath)] : []), ...(this.hasOptions ? [this.extra(face.options)] : []),
-      ...this.columns.map((key) => this.extra(parsed && Object.hasOwn(parsed, key) ? cell(parsed[key]) : "", parsed && JSON.stringify([key])))];
+      ...(this.hasIds ? [this.extra(face.id, face.idPath)] : []),
+      ...(this.hasOptions ? [this.extra(face.options)] : []),
+      ...this.columns.map((key) =>
+        this.extra(parsed && Object.hasOwn(parsed, key) ? cellText(parsed[key]) : "", parsed && JSON.stringify([key])),
+      ),
+    ];
   }
 
   words(row, face) {
@@ -187,7 +166,14 @@ export class Table {
   }
 
   extra(text, path = null) {
-    return make("div", { role: "gridcell", class: "extra", dir: "auto", text, title: text.length > 24 ? text : null, "data-edit": path });
+    return make("div", {
+      role: "gridcell",
+      class: "extra",
+      dir: "auto",
+      text,
+      title: text.length > 24 ? text : null,
+      "data-edit": path,
+    });
   }
 
   /** Edit a cell in its place. */
@@ -197,9 +183,15 @@ export class Table {
     const { id, raw } = element.row;
     const path = JSON.parse(cell.dataset.edit);
     editCell(cell, {
-      raw, path, label: `${path.at(-1)} of line ${this.workspace.indexOf(id) + 1}`,
+      raw,
+      path,
+      label: `${path.at(-1)} of line ${this.workspace.indexOf(id) + 1}`,
       keep: (text) => this.workspace.edit(id, text),
-      leave: () => { element.key = ""; this.paint(); this.grid.focus(); },
+      leave: () => {
+        element.key = "";
+        this.paint();
+        this.grid.focus();
+      },
     });
   }
 
@@ -217,44 +209,6 @@ export class Table {
     if (event.target.closest(".cell-input")) return;
     if (event.target.closest(".c0")) this.act.select(id, event.shiftKey);
     else this.act.press(id);
-  }
-
-  /** Drag a row, or the selected rows, by the grip. */
-  grab(event) {
-    const grip = event.target.closest(".c1");
-    if (!grip || event.button !== 0 || this.filtered) return;
-    const id = Number(grip.closest(".row").dataset.id);
-    const from = event.clientY;
-    let target = null;
-    const edge = this.grid.getBoundingClientRect();
-    const move = (moving) => {
-      if (moving.clientY < edge.top + 60) this.grid.scrollTop -= this.rowHeight();
-      else if (moving.clientY > edge.bottom - 30) this.grid.scrollTop += this.rowHeight();
-      if (target === null && Math.abs(moving.clientY - from) < 6) return;
-      target = this.dropSpot(moving.clientY);
-      this.markDrop(target);
-    };
-    const done = () => {
-      removeEventListener("pointermove", move);
-      removeEventListener("pointerup", done);
-      removeEventListener("pointercancel", done);
-      this.markDrop(null);
-      if (target !== null) this.act.drop(id, target);
-    };
-    addEventListener("pointermove", move);
-    addEventListener("pointerup", done);
-    addEventListener("pointercancel", done);
-  }
-
-  dropSpot(y) {
-    const at = (y - this.body.getBoundingClientRect().top) / this.rowHeight();
-    return Math.max(0, Math.min(this.shown.length, Math.round(at)));
-  }
-
-  markDrop(at) {
-    this.line ??= this.grid.appendChild(make("div", { class: "drop-line", role: "presentation" }));
-    this.line.hidden = at === null;
-    if (at !== null) this.line.style.transform = `translateY(${at * this.rowHeight() + this.body.offsetTop}px)`;
   }
 
   /** Bring a row into view. */

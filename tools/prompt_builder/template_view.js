@@ -3,7 +3,7 @@ import { byId, counted, download, make, setText, toast } from "./dom.js";
 import { fillTemplate, inspectTemplate, placeholder } from "./jinja.js";
 import { setRaw } from "./jsontext.js";
 import { dialectOf } from "./rules.js";
-import { keysOf, parsedOf } from "./table.js";
+import { keysOf, parsedOf } from "./faces.js";
 
 const FIELDS = 60; // fields offered
 const SAMPLED = 500; // rows looked at for their fields
@@ -14,7 +14,9 @@ export class TemplateView {
     const text = byId("template-text");
     text.addEventListener("input", () => workspace.set({ template: text.value }));
     byId("by-template").addEventListener("change", (event) => workspace.set({ byTemplate: event.target.checked }));
-    byId("template-save").addEventListener("click", () => download("prompt_template.jinja", [templateFile(workspace.settings.template)], "text/plain"));
+    byId("template-save").addEventListener("click", () =>
+      download("prompt_template.jinja", [templateFile(workspace.settings.template)], "text/plain"),
+    );
     byId("template-apply").addEventListener("click", () => this.apply());
     byId("preview-back").addEventListener("click", () => this.page(-1));
     byId("preview-next").addEventListener("click", () => this.page(1));
@@ -40,11 +42,23 @@ export class TemplateView {
     const key = JSON.stringify(names);
     if (key === this.fieldKey) return;
     this.fieldKey = key;
-    byId("template-fields").replaceChildren(...names.map((name) => {
-      const place = placeholder(name);
-      return make("button", { type: "button", class: "chip", text: name, disabled: !place, title: place ? null : "Not a name a template can use: rename the field first", on: { click: () => this.putIn(place) } });
-    }));
-    if (names.length === 0) byId("template-fields").replaceChildren(make("span", { class: "quiet", text: "Import rows first, then their fields stand here." }));
+    byId("template-fields").replaceChildren(
+      ...names.map((name) => {
+        const place = placeholder(name);
+        return make("button", {
+          type: "button",
+          class: "chip",
+          text: name,
+          disabled: !place,
+          title: place ? null : "Not a name a template can use: rename the field first",
+          on: { click: () => this.putIn(place) },
+        });
+      }),
+    );
+    if (names.length === 0)
+      byId("template-fields").replaceChildren(
+        make("span", { class: "quiet", text: "Import rows first, then their fields stand here." }),
+      );
   }
 
   putIn(place) {
@@ -59,7 +73,8 @@ export class TemplateView {
     const row = rows[this.at];
     setText(byId("template-fault"), found.fault ?? found.beyond ?? "");
     setText(byId("preview-which"), row ? `line ${this.at + 1} of ${rows.length.toLocaleString("en")}` : "no rows");
-    const filled = row && settings.template && !found.fault && !found.beyond ? fillTemplate(settings.template, row.raw) : null;
+    const filled =
+      row && settings.template && !found.fault && !found.beyond ? fillTemplate(settings.template, row.raw) : null;
     setText(byId("preview"), filled?.text ?? (settings.template ? "" : "The prompt of each row appears here."));
     const usable = Boolean(settings.template) && !found.fault;
     byId("template-save").disabled = !usable;
@@ -71,29 +86,39 @@ export class TemplateView {
 
   fits(filled) {
     const rows = this.workspace.rows.filter(isPromptRow);
-    const lacking = rows.filter((row) => fillTemplate(this.workspace.settings.template, row.raw).missing !== null).length;
+    const lacking = rows.filter(
+      (row) => fillTemplate(this.workspace.settings.template, row.raw).missing !== null,
+    ).length;
     const here = filled?.missing ? `This row has no field “${filled.missing}”. ` : "";
     if (rows.length === 0) return here;
-    return here + (lacking ? `${lacking.toLocaleString("en")} of ${counted(rows.length, "prompt row")} would fail: a field is missing.` : `Every field is there in ${rows.length === 1 ? "the prompt row" : `all ${counted(rows.length, "prompt row")}`}.`);
+    return (
+      here +
+      (lacking
+        ? `${lacking.toLocaleString("en")} of ${counted(rows.length, "prompt row")} would fail: a field is missing.`
+        : `Every field is there in ${rows.length === 1 ? "the prompt row" : `all ${counted(rows.length, "prompt row")}`}.`)
+    );
   }
 
   /** Write the filled template into each prompt row that has its fields. */
   apply() {
     const { rows, settings } = this.workspace;
     let written = 0;
-    this.workspace.commit(rows.map((row) => {
-      const filled = isPromptRow(row) ? fillTemplate(settings.template, row.raw) : null;
-      if (!filled || filled.missing !== null) return row;
-      written += 1;
-      return Object.freeze({ ...row, raw: setRaw(row.raw, ["prompt"], JSON.stringify(filled.text)), note: null });
-    }), "write the template into the rows");
+    this.workspace.commit(
+      rows.map((row) => {
+        const filled = isPromptRow(row) ? fillTemplate(settings.template, row.raw) : null;
+        if (!filled || filled.missing !== null) return row;
+        written += 1;
+        return Object.freeze({ ...row, raw: setRaw(row.raw, ["prompt"], JSON.stringify(filled.text)), note: null });
+      }),
+      "write the template into the rows",
+    );
     this.workspace.set({ byTemplate: false });
     toast(`${counted(written, "prompt")} written`, "Undo", () => this.workspace.undo());
   }
 }
 
 /** The file the job reads: Jinja drops one line break at the end, so one is put there. */
-export function templateFile(template) {
+function templateFile(template) {
   return `${template}\n`;
 }
 
