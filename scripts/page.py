@@ -1,7 +1,7 @@
 """Make results.html: one file, opened from disk, that shows what a job answered.
 
 Reads the summary and the rows as a stream; writes one finished page. Of a large job it holds the first rows up to
-`MAX_ROWS` and every failed row (up to `MAX_FAILED_BYTES`), and says so. Memory stays at one block of rows, whatever the job.
+`MAX_ROWS` and every failed row (up to `MAX_FAILED_BYTES`), and says so. Memory stays at a few blocks of rows.
 The frame is a Jinja template with autoescape; rows travel as inert text (page_blocks.py) and become text nodes only.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import jinja2
+
 from page_blocks import Block, PageRow, Spool
 from page_tally import Tally
 
@@ -26,18 +28,60 @@ MAX_BYTES = 256 << 20  # of rows, unpacked, in the page
 MAX_FAILED_BYTES = 64 << 20  # of MAX_BYTES, kept for failed rows
 PARTS = Path(__file__).parent / "page"
 SCRIPTS = (
-    "dom", "json", "blocks", "dialects", "bodies", "store", "query", "markdown", "inline", "charts", "overview", "vectors",
-    "answer", "detail", "list", "filters", "export", "compare", "diff", "vote", "drop", "print", "keys",
-    "failures", "state", "reader", "runs", "main",
-)  # fmt: skip  # each needs only those before it
+    "dom",
+    "json",
+    "blocks",
+    "dialects",
+    "bodies",
+    "store",
+    "query",
+    "markdown",
+    "inline",
+    "charts",
+    "overview",
+    "vectors",
+    "answer",
+    "detail",
+    "list",
+    "filters",
+    "export",
+    "compare",
+    "diff",
+    "vote",
+    "drop",
+    "print",
+    "keys",
+    "failures",
+    "state",
+    "reader",
+    "runs",
+    "main",
+)  # each needs only those before it
 STYLES = ("base", "overview", "rows", "detail")
 HOLE = "<!--rows-->"  # where the template takes the blocks
 DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
-    "ModelName": "Qwen/Qwen2.5-7B-Instruct", "MaxTokens": 512, "Temperature": 0.7, "SamplingParams": "", "SystemPrompt": "",
-    "OutputField": "generated_text", "Endpoint": "auto", "MaxConcurrency": 256, "MaxModelLen": 4096, "GpuMemoryUtilization": 0.9,
-    "TensorParallelSize": 0, "VllmArgs": "", "ServerUrl": "", "PromptTemplateFile": "", "ResponseSchemaFile": "", "ChunkSize": 5,
-    "TargetRuntimeSeconds": 120, "RowTimeoutSeconds": 1200, "MaxAttempts": 5, "MaxFailedPercent": 100, "ServerStartTimeoutSeconds": 1800,
-}  # fmt: skip
+    "ModelName": "Qwen/Qwen2.5-7B-Instruct",
+    "MaxTokens": 512,
+    "Temperature": 0.7,
+    "SamplingParams": "",
+    "SystemPrompt": "",
+    "OutputField": "generated_text",
+    "Endpoint": "auto",
+    "MaxConcurrency": 256,
+    "MaxModelLen": 4096,
+    "GpuMemoryUtilization": 0.9,
+    "TensorParallelSize": 0,
+    "VllmArgs": "",
+    "ServerUrl": "",
+    "PromptTemplateFile": "",
+    "ResponseSchemaFile": "",
+    "ChunkSize": 5,
+    "TargetRuntimeSeconds": 120,
+    "RowTimeoutSeconds": 1200,
+    "MaxAttempts": 5,
+    "MaxFailedPercent": 100,
+    "ServerStartTimeoutSeconds": 1800,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +104,12 @@ def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> 
         held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         with temporary.open("wb") as file:
-            _write(file, render(summary, held, tally.as_dict()), [(kept, b) for b in kept.blocks], [(failed, b) for b in failed.blocks])
+            _write(
+                file,
+                render(summary, held, tally.as_dict()),
+                [(kept, b) for b in kept.blocks],
+                [(failed, b) for b in failed.blocks],
+            )
         size = temporary.stat().st_size
         temporary.replace(path)
     finally:
@@ -92,7 +141,7 @@ def _write(file: BinaryIO, frame: str, *spools: list[tuple[Spool, Block]]) -> No
     """Write the frame with the blocks in its hole, in the order of their first lines."""
     before, after = frame.split(HOLE)
     file.write(before.encode())
-    for spool, block in sorted((pair for spool in spools for pair in spool), key=lambda pair: pair[1].first):
+    for spool, block in sorted(itertools.chain(*spools), key=lambda pair: pair[1].first):
         file.write(b'<script type="application/octet-stream" class="block">')
         file.write(spool.read(block))
         file.write(b"</script>\n")
@@ -102,7 +151,11 @@ def _write(file: BinaryIO, frame: str, *spools: list[tuple[Spool, Block]]) -> No
 def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any]) -> str:
     """Return the page's frame."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PARTS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(PARTS),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the parameters in their own order
     style = "\n".join(_read(f"{name}.css") for name in STYLES)

@@ -1,12 +1,12 @@
 """The data of results.html: rows in small compressed blocks, as text that nothing in a row can act on.
 
-A block is a zlib stream of `one line of JSON (the columns) + newline + the rows' bytes one after another`. The stream goes
-into the page as text of 7 bits a character (1.17 bytes a byte, where base64 takes 1.33). Three of the 128 characters would
-not survive an HTML parser (NUL, carriage return, `<`), so Latin letters stand for them. No letter of a row is readable
-there: markup, a closing script tag or a line separator in an answer is data and stays data.
+A block is a zlib stream of `one line of JSON (the columns), a newline, the rows' bytes one after another`. The stream
+goes into the page as text of 7 bits a character (1.17 bytes a byte, where base64 takes 1.33). Three of the characters
+would not survive an HTML parser (NUL, carriage return, `<`), so Latin letters stand for them. No letter of a row is
+readable there: markup, a closing script tag or a line separator in an answer is data and stays data.
 
-Blocks are spooled to a temporary file while the rows stream by. They are compressed on a thread of their own (zlib works
-without the interpreter's lock), so that reading rows goes on meanwhile; memory holds a few blocks.
+Blocks are spooled to a temporary file while the rows stream by. They are compressed on a thread of their own (zlib runs
+without the interpreter's lock), so that reading rows goes on; memory holds a few blocks.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Spool:
     """Collects rows into blocks and writes them to a temporary file below `folder`."""
 
     def __init__(self, folder: Path) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - close() closes it
         self._compressor = ThreadPoolExecutor(1, thread_name_prefix="page-blocks")
         self._compressing: deque[tuple[Block, Future[bytes]]] = deque()
         self._pending: list[PageRow] = []

@@ -1,6 +1,6 @@
-"""Figures over all rows of a job, also those that the page does not hold: when they finished, where, and how long each took.
+"""Figures over all rows of a job, held by the page or not: when and where they finished, how long each took.
 
-One row costs about a microsecond and memory stays small: time goes into buckets that double in width when there are too many.
+One row costs about a microsecond and memory stays small: times go into buckets that double in width when they are many.
 """
 
 from __future__ import annotations

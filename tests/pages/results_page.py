@@ -1,4 +1,4 @@
-"""Make a results page and open it in Chromium, watched: no request, console message, error or dialog may come from it."""
+"""Make a results page and open it in Chromium, watched: no request, message, error or dialog may come from it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ def opened(browser: Browser, path: Path, address: str = "", *, ready: bool = Tru
     page.on("console", lambda message: seen.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: seen.append(f"error: {error}"))
     page.on("dialog", lambda dialog: (seen.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda request: None if request.url.startswith((path.as_uri(), "blob:")) else seen.append(f"request: {request.url}"))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((path.as_uri(), "blob:")) else seen.append(f"request: {request.url}")
+        ),
+    )
     profile.on("page", lambda other: seen.append(f"window: {other.url}"))
     try:
         page.goto(path.as_uri() + address)
@@ -50,7 +55,8 @@ def opened(browser: Browser, path: Path, address: str = "", *, ready: bool = Tru
 def lines_shown(page: Page) -> list[int]:
     """Return the line numbers of the rows in the list that are drawn, from top to bottom."""
     rows = page.locator("#list .row").evaluate_all(
-        "rows => rows.map(row => [Number(row.dataset.position), Number(row.dataset.line)]).sort((a, b) => a[0] - b[0]).map(pair => pair[1])"
+        """rows => rows.map(row => [Number(row.dataset.position), Number(row.dataset.line)])
+             .sort((a, b) => a[0] - b[0]).map(pair => pair[1])"""
     )
     return [int(line) for line in rows]
 

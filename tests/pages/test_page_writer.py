@@ -8,14 +8,15 @@ import re
 import zlib
 from pathlib import Path
 
-import page as page_module
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import page as page_module
 from page import PageRow, write_page
 from page_blocks import Spool, pack, to_text
 from page_tally import MAX_BUCKETS, Tally
-from pages.page_gallery import HOSTILE_TEXTS, hostile
+from pages.page_hostile import HOSTILE_TEXTS, hostile
 from pages.page_rows import page_row, prompt_rows, summary
 
 LETTERS = {"À": 0, "Á": 13, "Â": 60}
@@ -56,7 +57,14 @@ def test_every_row_is_in_the_page_byte_for_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_text_in_the_summary_stays_inside_its_element(tmp_path: Path, text: str) -> None:
-    told = summary(1, failed=0, notes=[text], model=text, input={"name": text, "sha256": "", "lines": 1}, parameters={"SystemPrompt": text})
+    told = summary(
+        1,
+        failed=0,
+        notes=[text],
+        model=text,
+        input={"name": text, "sha256": "", "lines": 1},
+        parameters={"SystemPrompt": text},
+    )
     write_page(tmp_path / "r.html", told, prompt_rows(1, failed=frozenset()))
     document = (tmp_path / "r.html").read_text(encoding="utf-8")
     [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', document, re.DOTALL)
@@ -76,7 +84,9 @@ def test_failed_rows_are_kept_before_others(tmp_path: Path, monkeypatch: pytest.
 
 def test_failed_rows_have_a_limit_of_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "MAX_FAILED_BYTES", 10_000)
-    report = write_page(tmp_path / "r.html", summary(500, failed=500), prompt_rows(500, failed=frozenset(range(1, 501))))
+    report = write_page(
+        tmp_path / "r.html", summary(500, failed=500), prompt_rows(500, failed=frozenset(range(1, 501)))
+    )
     assert report.failed == 500
     assert 0 < report.failed_held < 500
 
@@ -109,7 +119,10 @@ def test_rows_are_cut_into_blocks_of_bounded_size(tmp_path: Path) -> None:
 
 def test_times_that_are_no_numbers_are_left_out() -> None:
     row = page_row(1, {}, random.Random(1))
-    odd = [PageRow(**{**{name: getattr(row, name) for name in PageRow.__slots__}, "seconds": value, "started": value}) for value in (float("nan"), float("inf"), None)]
+    odd = [
+        PageRow(**{**{name: getattr(row, name) for name in PageRow.__slots__}, "seconds": value, "started": value})
+        for value in (float("nan"), float("inf"), None)
+    ]
     columns = json.loads(pack(odd).split(b"\n")[0])
     assert columns["seconds"] == columns["started"] == [None, None, None]
     tally = Tally()
@@ -122,7 +135,11 @@ def test_the_tally_keeps_its_size_whatever_the_time() -> None:
     tally = Tally()
     row = page_row(1, {}, random.Random(1))
     for second in range(50_000):
-        tally.add(PageRow(**{**{name: getattr(row, name) for name in PageRow.__slots__}, "started": float(second), "seconds": 1.0}))
+        tally.add(
+            PageRow(
+                **{**{name: getattr(row, name) for name in PageRow.__slots__}, "started": float(second), "seconds": 1.0}
+            )
+        )
     lanes = tally.as_dict()["lanes"]
     assert sum(count for _, count in lanes[0]["buckets"]) == 50_000
     assert len(lanes[0]["buckets"]) <= MAX_BUCKETS
@@ -135,8 +152,15 @@ def test_no_name_is_declared_twice_in_the_scripts() -> None:
 
 
 def test_every_file_of_the_page_is_used_and_none_makes_markup_of_text() -> None:
-    used = {f"{name}.js" for name in page_module.SCRIPTS} | {f"{name}.css" for name in page_module.STYLES} | {"page.html.jinja"}
+    used = (
+        {f"{name}.js" for name in page_module.SCRIPTS}
+        | {f"{name}.css" for name in page_module.STYLES}
+        | {"page.html.jinja"}
+    )
     assert {path.name for path in PARTS.iterdir()} == used
     for path in PARTS.iterdir():
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org/2000/svg)", text), path.name
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org/2000/svg)",
+            text,
+        ), path.name

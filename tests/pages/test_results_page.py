@@ -1,4 +1,4 @@
-"""results.html in Chromium: at a glance, reading, finding."""
+"""results.html in Chromium: at a glance and reading."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
+
 from pages.page_gallery import ARABIC, CHINESE, gallery, kinds
 from pages.page_rows import page_row, prompt_rows
-from pages.results_page import lines_shown, make_page, opened, search, wait_for_count, wait_for_line
-from playwright.sync_api import Browser
+from pages.results_page import make_page, opened, wait_for_line
 
 NAMES = [name for name, _, _ in kinds()]
 
@@ -36,7 +37,17 @@ def row(name: str) -> str:
 def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_page: Path) -> None:
     with opened(chromium, prompts_page) as page:
         top = page.locator("header.top").inner_text() + page.locator("#overview").inner_text()
-        for text in ("sample_prompts.jsonl", "Qwen/Qwen2.5-7B-Instruct", "299 of 300 rows answered, 12 cut off", "1 failed", "3.3K", "48K", "190.2", "4 min 12 s", "9 lines of the input were not requested"):
+        for text in (
+            "sample_prompts.jsonl",
+            "Qwen/Qwen2.5-7B-Instruct",
+            "299 of 300 rows answered, 12 cut off",
+            "1 failed",
+            "3.3K",
+            "48K",
+            "190.2",
+            "4 min 12 s",
+            "9 lines of the input were not requested",
+        ):
             assert text in top
         page.click("text=How it was run")
         run = page.locator("#run").inner_text()
@@ -44,7 +55,9 @@ def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_pa
         assert "9f2c9f2c" in run
 
 
-def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(chromium: Browser, prompts_page: Path) -> None:
+def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(
+    chromium: Browser, prompts_page: Path
+) -> None:
     with opened(chromium, prompts_page) as page:
         titles = page.locator("#charts figcaption strong").all_inner_texts()
         assert titles == ["Finish reasons", "Answer lengths", "Rows over time", "Latency"]
@@ -75,14 +88,22 @@ def test_embeddings_are_numbers_a_picture_and_a_map(chromium: Browser, gallery_p
 
 def test_ranks_are_documents_sorted_with_bars(chromium: Browser, gallery_page: Path) -> None:
     with opened(chromium, gallery_page, row("rank")) as page:
-        assert page.locator(".ranks li .text").all_inner_texts() == ["Tides follow the moon.", "The sea rises twice a day.", "Bread needs yeast."]
+        assert page.locator(".ranks li .text").all_inner_texts() == [
+            "Tides follow the moon.",
+            "The sea rises twice a day.",
+            "Bread needs yeast.",
+        ]
         widths = page.locator(".ranks .fill").evaluate_all("bars => bars.map(bar => bar.offsetWidth)")
         assert widths == sorted(widths, reverse=True)
 
 
 def test_scores_take_their_documents_from_the_input(chromium: Browser, gallery_page: Path) -> None:
     with opened(chromium, gallery_page, row("score")) as page:
-        assert page.locator(".ranks li .text").all_inner_texts() == ["Tides follow the moon.", "The sea rises twice a day.", "Bread needs yeast."]
+        assert page.locator(".ranks li .text").all_inner_texts() == [
+            "Tides follow the moon.",
+            "The sea rises twice a day.",
+            "Bread needs yeast.",
+        ]
 
 
 def test_classes_show_their_label_and_probabilities(chromium: Browser, gallery_page: Path) -> None:
@@ -97,7 +118,18 @@ def test_classes_show_their_label_and_probabilities(chromium: Browser, gallery_p
 def test_markdown_is_rendered_and_turns_plain_by_a_switch(chromium: Browser, gallery_page: Path) -> None:
     with opened(chromium, gallery_page, row("markdown")) as page:
         answer = page.locator("#body .given .text")
-        for selector, text in {"h3": "Heading", "strong": "bold", "em": "italic", "s": "struck", "p code": "code", "ul ul li": "nested", "ol li:last-child": "second", "td strong": "2", "pre code": 'print("<script>alert(1)</script>")', "blockquote": "quoted\ntwice"}.items():
+        for selector, text in {
+            "h3": "Heading",
+            "strong": "bold",
+            "em": "italic",
+            "s": "struck",
+            "p code": "code",
+            "ul ul li": "nested",
+            "ol li:last-child": "second",
+            "td strong": "2",
+            "pre code": 'print("<script>alert(1)</script>")',
+            "blockquote": "quoted\ntwice",
+        }.items():
             assert answer.locator(selector).first.inner_text() == text
         assert "<b>no markup</b>" in answer.inner_text()
         assert "(https://example.com/a_(b))" in answer.inner_text()
@@ -148,7 +180,9 @@ def test_conversations_show_every_turn_and_never_load_images(chromium: Browser, 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_every_dialect_and_part_of_an_answer_is_shown(chromium: Browser, gallery_page: Path, name: str, texts: list[str]) -> None:
+def test_every_dialect_and_part_of_an_answer_is_shown(
+    chromium: Browser, gallery_page: Path, name: str, texts: list[str]
+) -> None:
     with opened(chromium, gallery_page, row(name)) as page:
         page.wait_for_selector("#body > *")
         page.locator("#body details:not(.raw)").evaluate_all("all => all.forEach(one => { one.open = true })")
@@ -158,7 +192,9 @@ def test_every_dialect_and_part_of_an_answer_is_shown(chromium: Browser, gallery
 
 
 @pytest.mark.parametrize(("name", "text", "direction"), [("arabic", ARABIC, "rtl"), ("chinese", CHINESE, "ltr")])
-def test_text_runs_in_its_own_direction(chromium: Browser, gallery_page: Path, name: str, text: str, direction: str) -> None:
+def test_text_runs_in_its_own_direction(
+    chromium: Browser, gallery_page: Path, name: str, text: str, direction: str
+) -> None:
     with opened(chromium, gallery_page, row(name)) as page:
         paragraph = page.locator(".given .text p")
         assert paragraph.inner_text().startswith(text)
@@ -174,7 +210,15 @@ def test_long_texts_are_folded_until_asked_for(chromium: Browser, gallery_page: 
 
 
 def test_pass_through_fields_are_chips_with_nothing_lost(chromium: Browser, tmp_path: Path) -> None:
-    line = {"prompt": "p", "topic": "tides", "nested": {"a": [1, {"b": 2}]}, "empty": "", "none": None, "flag": False, "generated_text": "t"}
+    line = {
+        "prompt": "p",
+        "topic": "tides",
+        "nested": {"a": [1, {"b": 2}]},
+        "empty": "",
+        "none": None,
+        "flag": False,
+        "generated_text": "t",
+    }
     with opened(chromium, make_page(tmp_path, [page_row(1, line, random.Random(1))])) as page:
         page.wait_for_selector(".fields")
         shown = page.locator(".fields").inner_text()
@@ -183,109 +227,3 @@ def test_pass_through_fields_are_chips_with_nothing_lost(chromium: Browser, tmp_
         page.click("text=Output line")
         page.wait_for_selector(".raw .json")
         assert json.loads(page.locator(".raw .json").inner_text()) == line
-
-
-# 3. Finding
-
-
-def test_search_finds_words_in_every_value_and_marks_them(chromium: Browser, prompts_page: Path) -> None:
-    with opened(chromium, prompts_page) as page:
-        search(page, "context LENGTH")
-        wait_for_count(page, "1 of 300 rows")
-        assert lines_shown(page) == [17]
-        assert {text.lower() for text in page.locator("#list mark").all_inner_texts()} == {"context", "length"}
-        page.click("#list .row")
-        page.wait_for_selector("#body mark")
-        search(page, '"measure(name)" vaccines')
-        found = [row.line for row in prompt_rows(300) if b"measure(name)" in row.output and b"accines" in row.output]
-        wait_for_count(page, f"{len(found)} of 300 rows")
-        assert lines_shown(page) == found[: len(lines_shown(page))]
-
-
-def test_search_reads_values_and_not_the_names_of_fields(chromium: Browser, prompts_page: Path) -> None:
-    with opened(chromium, prompts_page) as page:
-        search(page, "generated_text")
-        wait_for_count(page, "0 of 300 rows")
-        assert page.locator("#empty").is_visible()
-
-
-@pytest.mark.parametrize(
-    ("filter_text", "expected"),
-    [
-        ("status=failed", lambda line, row: "error" in row),
-        ("finish=length", lambda line, row: row.get("finish_reason") == "length"),
-        ("code=context_length_exceeded", lambda line, row: line == 17),
-        ("tokensOut.min=200", lambda line, row: row.get("completion_tokens", 0) >= 200),
-        ("tokensOut.max=90", lambda line, row: row.get("completion_tokens", 999) <= 90),
-        ("field=topic%3Dtides", lambda line, row: row["topic"] == "tides"),
-        ("field=topic%3Dtides&field=level%3Deasy", lambda line, row: row["topic"] == "tides" and row["level"] == "easy"),
-        ("worker=session-2", lambda line, row: line % 3 == 1),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_filters_of_the_address_show_exactly_their_rows(chromium: Browser, prompts_page: Path, filter_text: str, expected: object) -> None:
-    lines = [row.line for row in prompt_rows(300) if expected(row.line, json.loads(row.output))]  # type: ignore[operator]
-    with opened(chromium, prompts_page, f"#{filter_text}") as page:
-        wait_for_count(page, f"{len(lines)} of 300 rows")
-        shown = lines_shown(page)
-        assert shown
-        assert shown == lines[: len(shown)]
-
-
-def test_filters_by_hand_are_kept_in_the_address_and_taken_off_by_their_chips(chromium: Browser, prompts_page: Path) -> None:
-    with opened(chromium, prompts_page) as page:
-        page.click("#filterbutton")
-        page.check("#filters label:has-text('length') input")
-        page.wait_for_function("() => location.hash.includes('finish=length')")
-        page.select_option("#filters select", "topic")
-        page.fill("#filters input[list]", "tides")
-        page.press("#filters input[list]", "Enter")
-        page.wait_for_function("() => location.hash.includes('field=topic')")
-        page.reload()
-        page.wait_for_selector("html[data-state=ready]")
-        assert page.locator("#chips .on bdi").all_inner_texts() == ["Finish reason: length", "topic: tides"]
-        page.click("#chips .on:has-text('length')")
-        page.click("#chips .on:has-text('tides')")
-        wait_for_count(page, "300 rows")
-
-
-@pytest.mark.parametrize("down", [False, True], ids=["up", "down"])
-def test_rows_sort_by_a_number_and_equal_ones_by_line(chromium: Browser, prompts_page: Path, down: bool) -> None:
-    tokens = {row.line: json.loads(row.output).get("completion_tokens") for row in prompt_rows(300)}
-    sign = -1 if down else 1
-    order = sorted(tokens, key=lambda line: (tokens[line] is None, sign * (tokens[line] or 0), line))
-    with opened(chromium, prompts_page, f"#sort={'-' if down else ''}tokensOut") as page:
-        shown = lines_shown(page)
-        assert shown == order[: len(shown)]
-
-
-def test_a_link_to_a_row_opens_it(chromium: Browser, prompts_page: Path) -> None:
-    with opened(chromium, prompts_page, "#row=250") as page:
-        wait_for_line(page, 250)
-        assert 250 in lines_shown(page)
-        page.evaluate("location.hash = '#row=3'")
-        wait_for_line(page, 3)
-
-
-def test_the_keyboard_moves_searches_and_lists_its_keys(chromium: Browser, prompts_page: Path) -> None:
-    with opened(chromium, prompts_page) as page:
-        page.keyboard.press("j")
-        wait_for_line(page, 2)
-        page.keyboard.press("k")
-        wait_for_line(page, 1)
-        page.focus("#list")
-        page.keyboard.press("End")
-        wait_for_line(page, 300)
-        active = page.locator("#list").get_attribute("aria-activedescendant")
-        assert page.locator(f"#{active}").get_attribute("data-line") == "300"
-        page.keyboard.press("?")
-        assert page.locator("#help").is_visible()
-        assert page.locator("#help kbd").count() >= 18
-        page.keyboard.press("Escape")
-        page.keyboard.press("/")
-        page.keyboard.type("tides j k")
-        assert page.input_value("#search") == "tides j k"
-        page.keyboard.press("Escape")
-        wait_for_count(page, "300 rows")
-        page.keyboard.press("e")
-        wait_for_count(page, "1 of 300 rows")

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import axe_core_python
 import pytest
-from pages.page_gallery import HOSTILE_TEXTS, gallery, hostile
+from playwright.sync_api import Browser, Page
+
+from pages.page_gallery import gallery
+from pages.page_hostile import HOSTILE_TEXTS, hostile
 from pages.page_rows import prompt_rows
 from pages.results_page import as_jsonl, drop, lines_shown, make_page, opened, search, wait_for_count, wait_for_line
-from playwright.sync_api import Browser, Page
 
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PHONE = {"width": 390, "height": 844}
@@ -18,7 +20,14 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_page(tmp_path_factory.mktemp("hostile"), hostile(), notes=HOSTILE_TEXTS, model=HOSTILE_TEXTS[0], errors={HOSTILE_TEXTS[1]: 3}, endpoints={HOSTILE_TEXTS[2]: 1})
+    return make_page(
+        tmp_path_factory.mktemp("hostile"),
+        hostile(),
+        notes=HOSTILE_TEXTS,
+        model=HOSTILE_TEXTS[0],
+        errors={HOSTILE_TEXTS[1]: 3},
+        endpoints={HOSTILE_TEXTS[2]: 1},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +49,8 @@ def large_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OPEN_EVERY_ROW = """async (rows) => {
   for (let line = 1; line <= rows; line++) {
     location.hash = `#row=${line}`;
-    while (document.getElementById("title").textContent !== `Line ${line}`) await new Promise((go) => setTimeout(go, 5));
+    const there = () => document.getElementById("title").textContent === `Line ${line}`;
+    while (!there()) await new Promise((go) => setTimeout(go, 5));
     document.querySelectorAll("#body details").forEach((one) => { one.open = true; });
     document.querySelectorAll("#body .unfold").forEach((one) => one.click());
   }
@@ -55,14 +65,24 @@ def test_no_row_can_act(chromium: Browser, hostile_page: Path) -> None:
         page.click("#manner")
         page.evaluate(OPEN_EVERY_ROW, len(hostile()))
         assert page.evaluate("[document.title, document.scripts.length, document.styleSheets.length]") == before
-        assert page.locator("main a, main img, main iframe, main script, main style, main form, main base, main object, main embed, main svg [onload]").count() == 0
+        assert (
+            page.locator(
+                "main :is(a, img, iframe, script, style, form, base, object, embed, link, meta), main svg [onload]"
+            ).count()
+            == 0
+        )
         assert page.evaluate("({}).polluted") is None
 
 
 def test_the_policy_allows_the_two_blocks_and_nothing_else(hostile_page: Path) -> None:
-    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', hostile_page.read_text(encoding="utf-8"))
+    [policy] = re.findall(
+        r'http-equiv="Content-Security-Policy" content="([^"]+)"', hostile_page.read_text(encoding="utf-8")
+    )
     rules = dict(rule.strip().partition(" ")[::2] for rule in policy.split(";"))
-    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "&#39;none&#39;" or rules["default-src"] == "'none'"
+    assert (
+        rules["default-src"] == rules["base-uri"] == rules["form-action"] == "&#39;none&#39;"
+        or rules["default-src"] == "'none'"
+    )
     assert rules["img-src"] == "data:"
     assert "connect-src" not in rules
     assert rules["require-trusted-types-for"] == "'script'"
@@ -72,7 +92,10 @@ def test_the_policy_allows_the_two_blocks_and_nothing_else(hostile_page: Path) -
 
 def test_a_script_put_into_the_page_does_not_run(chromium: Browser, gallery_page: Path, tmp_path: Path) -> None:
     path = tmp_path / "results.html"
-    path.write_text(gallery_page.read_text(encoding="utf-8").replace("</body>", "<script>document.title = 'ran'</script></body>"), encoding="utf-8")
+    path.write_text(
+        gallery_page.read_text(encoding="utf-8").replace("</body>", "<script>document.title = 'ran'</script></body>"),
+        encoding="utf-8",
+    )
     profile = chromium.new_context()
     page = profile.new_page()
     page.goto(path.as_uri())
@@ -93,10 +116,14 @@ def violations(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [None, PHONE], ids=["laptop", "phone"])
-def test_axe_finds_nothing(chromium: Browser, gallery_page: Path, tmp_path: Path, scheme: str, viewport: dict[str, int] | None) -> None:
+def test_axe_finds_nothing(
+    chromium: Browser, gallery_page: Path, tmp_path: Path, scheme: str, viewport: dict[str, int] | None
+) -> None:
     options = {"viewport": viewport} if viewport else {}
     (tmp_path / "other.jsonl").write_bytes(as_jsonl(prompt_rows(30)))
-    with opened(chromium, gallery_page, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce", **options) as page:
+    with opened(
+        chromium, gallery_page, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce", **options
+    ) as page:
         assert violations(page) == []
         page.click("#filterbutton")
         search(page, "the")
@@ -166,12 +193,16 @@ def test_the_page_is_much_smaller_than_the_output(large_page: Path) -> None:
     assert large_page.stat().st_size <= 0.35 * large_page.with_name("output.jsonl").stat().st_size
 
 
-def test_a_page_that_does_not_hold_every_row_says_so(chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_does_not_hold_every_row_says_so(
+    chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("page.MAX_ROWS", 1500)
     path = make_page(tmp_path, prompt_rows(4000, failed=frozenset({17, 3999}), words=10))
     (tmp_path / "output.jsonl").write_bytes(as_jsonl(prompt_rows(4000, failed=frozenset({17, 3999}), words=10)))
     with opened(chromium, path) as page:
-        assert "This page holds 1,002 of 4,000 rows, all 2 failed ones among them" in page.locator("#remarks").inner_text()
+        assert (
+            "This page holds 1,002 of 4,000 rows, all 2 failed ones among them" in page.locator("#remarks").inner_text()
+        )
         page.click("[data-status=failed]")
         wait_for_count(page, "2 of 1,002 rows")
         assert lines_shown(page) == [17, 3999]
