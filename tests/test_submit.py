@@ -87,6 +87,16 @@ def test_a_file_of_many_thousands_of_lines_is_asked_for_in_blocks(said: Path, tm
     assert values["BlockSize"] == "50"
 
 
+def test_retry_jsonl_is_copied_before_the_download_replaces_it(said: Path, tmp_path: Path) -> None:
+    output = tmp_path / "results" / "output"
+    output.mkdir(parents=True)
+    retry = rows_file(output, 3).rename(output / "retry.jsonl")
+    assert submit.main([str(retry), "--no-wait"]) == 0
+    copy = Path(submitted_values(said)["InputFile"])
+    assert copy.parent == tmp_path / "results"
+    assert copy.read_bytes() == retry.read_bytes()
+
+
 def test_what_is_given_wins_and_any_parameter_passes(said: Path, tmp_path: Path) -> None:
     file = str(rows_file(tmp_path, 50))
     given = ["--prompts", "2-3", "-p", "SystemPrompt=Be = brief\nplease", "-p", "ChunkSize=7"]

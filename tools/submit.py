@@ -18,6 +18,8 @@ have failed: the summary says so), 1 it did not, 2 nothing was submitted, 130 Ct
 from __future__ import annotations
 
 import argparse
+import hashlib
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,9 +58,22 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
             chosen[name] = str(Path(chosen[name]).absolute())
     if inspection.is_all(chosen.get("Prompts", "all")):
         chosen.pop("Prompts", None)
-        return {**checked_sizes(chosen), **chosen}
-    show_check(chosen)
-    return chosen
+        chosen = {**checked_sizes(chosen), **chosen}
+    else:
+        show_check(chosen)
+    return {**chosen, "InputFile": str(out_of_the_way(Path(chosen["InputFile"]), Path(chosen["OutputDir"])))}
+
+
+def out_of_the_way(file: Path, output_dir: Path) -> Path:
+    """Return the input, or a copy where it is one of the files that the job's download will replace (retry.jsonl)."""
+    if file.parent.resolve() != (output_dir / "output").resolve():
+        return file
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    copy = output_dir / f"input-{digest[:12]}{''.join(file.suffixes)}"
+    if not copy.exists():
+        shutil.copy(file, copy)
+    say(f"the input is copied to {copy}, since the download will replace {file.name}")
+    return copy
 
 
 def checked_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
