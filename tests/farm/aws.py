@@ -70,6 +70,8 @@ class LocalAws:
             "AWS_EC2_METADATA_DISABLED": "true",
             "AWS_DISABLE_HOST_PREFIX_INJECTION": "true",
             "DEADLINE_CLOUD_TELEMETRY_OPT_OUT": "true",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a hook leaves none in the bundle, which would travel with the next job
+            "PYTHONNOUSERSITE": "1",
             "HOME": str(home),
         }
 
