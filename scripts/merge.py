@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import shards
 from ranges import Lines, parse
@@ -25,6 +25,7 @@ RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
 _NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
 _RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
 OPEN_FILES = 256
+BUFFER = 1 << 16  # bytes read of a shard at a time
 DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what reading a broken note raises
 
 
@@ -121,7 +122,7 @@ class Merge:
         self._time = array.array("d", bytes(8 * size))
         self._rank = bytearray(size)
         self._translations: list[Retry | None] = []
-        self._files: dict[int, int] = {}
+        self._files: dict[int, BinaryIO] = {}
 
     def take(self, folder: Path) -> None:
         """Take every shard of the input in a folder; what is left alone is noted."""
@@ -204,24 +205,25 @@ class Merge:
     def record(self, line: int) -> tuple[Record, Shard]:
         """Return the result that counts for a line that is not missing, and the shard it comes from."""
         place = self._shard[line]
-        data = os.pread(self._file(place), self._length[line], self._offset[line])
-        record = shards.decoded(data)
+        file = self._file(place)
+        file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
+        record = shards.decoded(file.read(self._length[line]))
         if self._translations[place] is not None and record.head.get("dialect") == "none":
             value: dict[str, Any] = {**json.loads(record.output), "line": line}
             record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
         return record, self.used[place]
 
-    def _file(self, place: int) -> int:
+    def _file(self, place: int) -> BinaryIO:
         if place not in self._files:
             if len(self._files) >= OPEN_FILES:
-                os.close(self._files.pop(next(iter(self._files))))
-            self._files[place] = os.open(self.used[place].path, os.O_RDONLY)
+                self._files.pop(next(iter(self._files))).close()
+            self._files[place] = self.used[place].path.open("rb", buffering=BUFFER)
         return self._files[place]
 
     def close(self) -> None:
         """Close the shards."""
         while self._files:
-            os.close(self._files.popitem()[1])
+            self._files.popitem()[1].close()
 
 
 def _is_hidden(path: Path) -> bool:
