@@ -57,7 +57,7 @@ SCRIPTS = (
     "runs",
     "main",
 )  # each needs only those before it
-STYLES = ("base", "overview", "rows", "detail")
+STYLES = ("base", "controls", "overview", "charts", "rows", "detail", "texts", "answers", "print")
 HOLE = "<!--rows-->"  # where the template takes the blocks
 DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
     "ModelName": "Qwen/Qwen2.5-7B-Instruct",

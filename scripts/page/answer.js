@@ -9,7 +9,8 @@ function textBlock(text, manner, limit = RENDER_CHARS) {
   const body = el("div", { class: `text ${manner}`, dir: "auto" });
   const trimmed = text.trim();
   const shown = text.length > limit ? text.slice(0, limit) : text;
-  if (/^[[{]/.test(trimmed) && tryPlain(trimmed) !== undefined && manner === "markdown") body.append(prettyJson(trimmed, limit * 4));
+  if (/^[[{]/.test(trimmed) && tryPlain(trimmed) !== undefined && manner === "markdown")
+    body.append(prettyJson(trimmed, limit * 4));
   else if (manner === "markdown") body.append(markdown(shown));
   else body.append(shown);
   if (shown.length < text.length) body.append(moreButton(body, text, manner));
@@ -17,15 +18,24 @@ function textBlock(text, manner, limit = RENDER_CHARS) {
 }
 
 function moreButton(body, text, manner) {
-  const show = () => body.closest(".fold, .text").replaceWith(textBlock(text, text.length > 300000 ? "plain" : manner, Infinity));
-  return el("button", { type: "button", class: "small", onclick: show }, `Show the other ${count(text.length - RENDER_CHARS)} characters`);
+  const show = () =>
+    body.closest(".fold, .text").replaceWith(textBlock(text, text.length > 300000 ? "plain" : manner, Infinity));
+  return el(
+    "button",
+    { type: "button", class: "small", onclick: show },
+    `Show the other ${count(text.length - RENDER_CHARS)} characters`,
+  );
 }
 
 /** Fold what is long, with a button to unfold it. */
 function folded(body, text) {
   if (text.length < FOLD_CHARS && text.split("\n", FOLD_LINES + 1).length <= FOLD_LINES) return body;
   const box = el("div", { class: "fold" }, el("div", { class: "folded" }, body));
-  const button = el("button", { type: "button", class: "small unfold", "aria-expanded": "false" }, `Show all (${count(text.length)} characters)`);
+  const button = el(
+    "button",
+    { type: "button", class: "small unfold", "aria-expanded": "false" },
+    `Show all (${count(text.length)} characters)`,
+  );
   button.addEventListener("click", () => {
     const open = box.classList.toggle("open");
     button.setAttribute("aria-expanded", String(open));
@@ -35,52 +45,115 @@ function folded(body, text) {
   return box;
 }
 
-const ROLE_NAMES = { user: "User", system: "System", assistant: "Assistant", tool: "Tool", developer: "Developer", text_1: "Text", text_2: "Document", documents: "Document", items: "Document", data_2: "Document", data_1: "Query", queries: "Query", query: "Query", line: "Input line" };
+const ROLE_NAMES = {
+  user: "User",
+  system: "System",
+  assistant: "Assistant",
+  tool: "Tool",
+  developer: "Developer",
+  text_1: "Text",
+  text_2: "Document",
+  documents: "Document",
+  items: "Document",
+  data_2: "Document",
+  data_1: "Query",
+  queries: "Query",
+  query: "Query",
+  line: "Input line",
+};
 
 /** What was asked: one prompt, or the turns of a conversation. */
 function conversation(turns, manner) {
   if (!turns.length) return el("p", { class: "none" }, "The line holds no prompt.");
-  return el("div", { class: "turns" }, turns.map((item) => turnBlock(item, manner, turns.length > 1)));
+  return el(
+    "div",
+    { class: "turns" },
+    turns.map((item) => turnBlock(item, manner, turns.length > 1)),
+  );
 }
 
 function turnBlock(item, manner, named) {
   const name = ROLE_NAMES[item.role] || item.role;
-  return el("div", { class: `turn ${/^[a-z_0-9]+$/.test(item.role) ? "role-" + item.role : ""}` },
+  return el(
+    "div",
+    { class: `turn ${/^[a-z_0-9]+$/.test(item.role) ? "role-" + item.role : ""}` },
     named || item.role !== "user" ? el("div", { class: "role" }, name, item.name ? ` · ${item.name}` : "") : null,
     item.text ? textBlock(item.text, manner) : null,
     (item.images || []).map(imageBlock),
-    (item.toolCalls || []).map(toolCall));
+    (item.toolCalls || []).map(toolCall),
+  );
 }
 
 /** An image of a prompt: pictures inside the row can be shown, addresses stay text. */
 function imageBlock(address) {
-  if (!/^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/.test(address)) return el("p", { class: "image" }, "Media: ", el("span", { class: "address", dir: "ltr" }, oneLine(address, 300)));
-  const button = el("button", { type: "button", class: "small", onclick: () => button.replaceWith(el("img", { src: address, alt: "Image in the prompt" })) }, `Show the image (${bytes(address.length * 0.75)})`);
+  if (!/^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/.test(address))
+    return el("p", { class: "image" }, "Media: ", el("span", { class: "address", dir: "ltr" }, oneLine(address, 300)));
+  const button = el(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      onclick: () => button.replaceWith(el("img", { src: address, alt: "Image in the prompt" })),
+    },
+    `Show the image (${bytes(address.length * 0.75)})`,
+  );
   return el("p", { class: "image" }, button);
 }
 
 function toolCall(call) {
   const parsed = tryPlain(call.arguments);
-  return el("div", { class: "tool" }, el("div", { class: "role" }, "Tool call · ", el("code", {}, call.name)), parsed === undefined ? el("pre", { dir: "ltr", tabindex: "0" }, call.arguments) : prettyJson(call.arguments));
+  return el(
+    "div",
+    { class: "tool" },
+    el("div", { class: "role" }, "Tool call · ", el("code", {}, call.name)),
+    parsed === undefined ? el("pre", { dir: "ltr", tabindex: "0" }, call.arguments) : prettyJson(call.arguments),
+  );
 }
 
 /** An answer with all it brought. */
 function answerBlock(answer, manner, title) {
-  return el("div", { class: "answer" },
-    title ? el("div", { class: "role" }, title, answer.finish ? el("span", { class: "chip" }, answer.finish) : null) : null,
-    answer.reasoning ? el("details", { class: "reasoning" }, el("summary", {}, `Reasoning (${plural(answer.reasoning.length, "character")})`), textBlock(answer.reasoning, manner)) : null,
+  return el(
+    "div",
+    { class: "answer" },
+    title
+      ? el("div", { class: "role" }, title, answer.finish ? el("span", { class: "chip" }, answer.finish) : null)
+      : null,
+    answer.reasoning
+      ? el(
+          "details",
+          { class: "reasoning" },
+          el("summary", {}, `Reasoning (${plural(answer.reasoning.length, "character")})`),
+          textBlock(answer.reasoning, manner),
+        )
+      : null,
     answer.refusal ? el("p", { class: "refusal" }, `Refused: ${answer.refusal}`) : null,
-    answer.text ? textBlock(answer.text, manner) : answer.toolCalls?.length || answer.refusal ? null : el("p", { class: "none" }, "The answer is empty."),
+    answer.text
+      ? textBlock(answer.text, manner)
+      : answer.toolCalls?.length || answer.refusal
+        ? null
+        : el("p", { class: "none" }, "The answer is empty."),
     (answer.toolCalls || []).map(toolCall),
-    tokenBlock(answer.logprobs));
+    tokenBlock(answer.logprobs),
+  );
 }
 
 /** Tokens with their probabilities: [{token, logprob, others}], from the chat or the completions form. */
 function tokensOf(logprobs) {
   if (!isObject(logprobs)) return Array.isArray(logprobs) ? logprobs.filter(isObject) : [];
-  if (Array.isArray(logprobs.content)) return logprobs.content.filter(isObject).map((item) => ({ token: asText(item.token), logprob: item.logprob, others: (item.top_logprobs || []).filter(isObject).map((top) => [asText(top.token), top.logprob]) }));
+  if (Array.isArray(logprobs.content))
+    return logprobs.content
+      .filter(isObject)
+      .map((item) => ({
+        token: asText(item.token),
+        logprob: item.logprob,
+        others: (item.top_logprobs || []).filter(isObject).map((top) => [asText(top.token), top.logprob]),
+      }));
   if (!Array.isArray(logprobs.tokens)) return [];
-  return logprobs.tokens.map((token, i) => ({ token: asText(token), logprob: logprobs.token_logprobs?.[i], others: Object.entries(logprobs.top_logprobs?.[i] || {}) }));
+  return logprobs.tokens.map((token, i) => ({
+    token: asText(token),
+    logprob: logprobs.token_logprobs?.[i],
+    others: Object.entries(logprobs.top_logprobs?.[i] || {}),
+  }));
 }
 
 const percent = (logprob) => (isNumber(logprob) ? `${(Math.exp(Number(logprob)) * 100).toFixed(1)} %` : "–");
@@ -90,8 +163,17 @@ function tokenBlock(logprobs) {
   if (!list.length) return null;
   const shown = list.map(({ token, logprob, others: rest = [] }) => {
     const level = isNumber(logprob) ? Math.min(9, Math.floor(Math.exp(Number(logprob)) * 10)) : 9;
-    const hint = [`${percent(logprob)}`, ...rest.slice(0, 8).map(([other, value]) => `${JSON.stringify(other)} ${percent(value)}`)].join("\n");
+    const hint = [
+      `${percent(logprob)}`,
+      ...rest.slice(0, 8).map(([other, value]) => `${JSON.stringify(other)} ${percent(value)}`),
+    ].join("\n");
     return el("span", { class: `token p${level}`, title: hint }, token);
   });
-  return el("details", { class: "tokens" }, el("summary", {}, `Token probabilities (${plural(list.length, "token")})`), el("p", { class: "hint" }, "The darker, the less sure. Point at a token for its alternatives."), el("div", { class: "tokenlist", dir: "auto" }, shown));
+  return el(
+    "details",
+    { class: "tokens" },
+    el("summary", {}, `Token probabilities (${plural(list.length, "token")})`),
+    el("p", { class: "hint" }, "The darker, the less sure. Point at a token for its alternatives."),
+    el("div", { class: "tokenlist", dir: "auto" }, shown),
+  );
 }

@@ -83,7 +83,7 @@ class FileBlock {
   async load() {
     const bytes = new Uint8Array(await this.file.slice(this.from, this.to).arrayBuffer());
     const ends = [];
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const end = bytes.indexOf(10, at);
       ends.push(at, end < 0 ? bytes.length : end, end < 0 ? bytes.length : end);
       at = end < 0 ? bytes.length : end + 1;

@@ -12,7 +12,9 @@ function readBody(view, body) {
   else if (Array.isArray(answer.content)) view.answers = [readContent(answer)];
   else if (Array.isArray(answer.output)) view.answers = [readResponse(answer)];
   else {
-    const text = ["generated_text", "generation", "outputText", "completion", "text", "output_text"].map((key) => answer[key]).find((value) => typeof value === "string");
+    const text = ["generated_text", "generation", "outputText", "completion", "text", "output_text"]
+      .map((key) => answer[key])
+      .find((value) => typeof value === "string");
     if (text !== undefined) view.answers = [{ text, finish: asText(answer.stop_reason || answer.finish_reason) }];
   }
 }
@@ -26,7 +28,11 @@ function readUsage(view, usage) {
 function readChoice(choice) {
   if (!isObject(choice)) return { text: asText(choice) };
   const message = isObject(choice.message) ? choice.message : {};
-  const text = choice.text ?? message.content ?? choice.generated_text ?? (Array.isArray(choice.tokens) ? choice.tokens.join("") : "");
+  const text =
+    choice.text ??
+    message.content ??
+    choice.generated_text ??
+    (Array.isArray(choice.tokens) ? choice.tokens.join("") : "");
   return {
     text: typeof text === "string" ? text : contentText(text),
     reasoning: asText(message.reasoning ?? message.reasoning_content ?? choice.reasoning ?? ""),
@@ -41,8 +47,12 @@ function readChoice(choice) {
 function readContent(message) {
   const of = (type) => message.content.filter((part) => isObject(part) && part.type === type);
   return {
-    text: of("text").map((part) => asText(part.text)).join("\n\n"),
-    reasoning: of("thinking").map((part) => asText(part.thinking)).join("\n\n"),
+    text: of("text")
+      .map((part) => asText(part.text))
+      .join("\n\n"),
+    reasoning: of("thinking")
+      .map((part) => asText(part.thinking))
+      .join("\n\n"),
     toolCalls: of("tool_use").map((part) => ({ name: asText(part.name), arguments: toJson(part.input ?? {}) })),
     finish: asText(message.stop_reason ?? ""),
   };
@@ -52,8 +62,12 @@ function readContent(message) {
 function readResponse(body) {
   const of = (type) => body.output.filter((item) => isObject(item) && item.type === type);
   return {
-    text: of("message").map((item) => contentText(item.content ?? "")).join("\n\n"),
-    reasoning: of("reasoning").map((item) => contentText(item.content ?? item.summary ?? "")).join("\n\n"),
+    text: of("message")
+      .map((item) => contentText(item.content ?? ""))
+      .join("\n\n"),
+    reasoning: of("reasoning")
+      .map((item) => contentText(item.content ?? item.summary ?? ""))
+      .join("\n\n"),
     toolCalls: calls(of("function_call")),
     finish: asText(body.incomplete_details?.reason ?? body.status ?? ""),
   };
@@ -78,7 +92,10 @@ function turn(message) {
     name: asText(message.name ?? ""),
     text: Array.isArray(content) ? contentText(content) : asText(content),
     images: parts.map(imageOf).filter(Boolean),
-    toolCalls: [...calls(message.tool_calls), ...calls(parts.filter((part) => isObject(part) && part.type === "tool_use"))],
+    toolCalls: [
+      ...calls(message.tool_calls),
+      ...calls(parts.filter((part) => isObject(part) && part.type === "tool_use")),
+    ],
   };
 }
 
@@ -100,20 +117,27 @@ function contentText(parts) {
 function imageOf(part) {
   if (!isObject(part)) return "";
   for (const key of ["image_url", "audio_url", "video_url", "input_audio"]) {
-    if (part[key] !== undefined) return asText(isObject(part[key]) ? part[key].url ?? part[key].data ?? "" : part[key]) || key;
+    if (part[key] !== undefined)
+      return asText(isObject(part[key]) ? (part[key].url ?? part[key].data ?? "") : part[key]) || key;
   }
-  return part.type === "image" && isObject(part.source) ? `data:${asText(part.source.media_type)};base64,${asText(part.source.data)}` : "";
+  return part.type === "image" && isObject(part.source)
+    ? `data:${asText(part.source.media_type)};base64,${asText(part.source.data)}`
+    : "";
 }
 
 /** Embedding vectors in a body: [{values}] or []. */
 function vectorsOf(body) {
   const items = Array.isArray(body.data) ? body.data : [body];
-  return items.filter((item) => isObject(item) && item.embedding !== undefined).map((item) => ({ values: vector(item.embedding) })).filter((item) => item.values.length);
+  return items
+    .filter((item) => isObject(item) && item.embedding !== undefined)
+    .map((item) => ({ values: vector(item.embedding) }))
+    .filter((item) => item.values.length);
 }
 
 /** A vector's numbers; a base64 string is float32, little-endian; of token vectors the first. */
 function vector(value) {
-  if (Array.isArray(value)) return Array.isArray(value[0]) ? vector(value[0]) : value.map(Number).filter(Number.isFinite);
+  if (Array.isArray(value))
+    return Array.isArray(value[0]) ? vector(value[0]) : value.map(Number).filter(Number.isFinite);
   if (typeof value !== "string") return [];
   try {
     const raw = Uint8Array.from(atob(value), (letter) => letter.charCodeAt(0));
@@ -132,9 +156,14 @@ function ranksOf(body, turns) {
   const from = body.results ?? body.scores ?? body.data ?? body.score;
   const items = Array.isArray(from) ? from : isNumber(from) ? [from] : [];
   const ranks = items.map((item, at) => {
-    const score = isObject(item) ? item.relevance_score ?? item.score : item;
+    const score = isObject(item) ? (item.relevance_score ?? item.score) : item;
     const index = isObject(item) && isNumber(item.index) ? Number(item.index) : at;
-    const text = isObject(item) && item.document !== undefined ? (isObject(item.document) ? asText(item.document.text ?? item.document) : asText(item.document)) : documents[index];
+    const text =
+      isObject(item) && item.document !== undefined
+        ? isObject(item.document)
+          ? asText(item.document.text ?? item.document)
+          : asText(item.document)
+        : documents[index];
     return { index, score: Number(score), text: text ?? "" };
   });
   return ranks.filter((item) => Number.isFinite(item.score)).sort((a, b) => b.score - a.score);
@@ -145,7 +174,10 @@ function classesOf(body) {
   const items = Array.isArray(body.data) ? body.data : [body];
   return items
     .filter((item) => isObject(item) && (Array.isArray(item.probs) || typeof item.label === "string"))
-    .map((item) => ({ label: asText(item.label), probs: Array.isArray(item.probs) ? item.probs.map(Number).filter(Number.isFinite) : [] }));
+    .map((item) => ({
+      label: asText(item.label),
+      probs: Array.isArray(item.probs) ? item.probs.map(Number).filter(Number.isFinite) : [],
+    }));
 }
 
 /** What a row holds: text, embedding, rank, class, or nothing. */
@@ -155,7 +187,8 @@ function kindOf(view) {
   if (view.error) return "failed";
   if (view.answers.length) return "text";
   if (first.embedding !== undefined) return "embedding";
-  if (Array.isArray(first.probs) || (typeof first.label === "string" && view.endpoint.includes("classify"))) return "class";
+  if (Array.isArray(first.probs) || (typeof first.label === "string" && view.endpoint.includes("classify")))
+    return "class";
   if (ranksOf(body, []).length) return "rank";
   return "other";
 }

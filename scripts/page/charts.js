@@ -2,19 +2,38 @@
 
 /** A figure with a title and a note. */
 function card(title, note, ...content) {
-  return el("figure", { class: "card chart" }, el("figcaption", {}, el("strong", {}, title), note ? el("span", {}, note) : null), content);
+  return el(
+    "figure",
+    { class: "card chart" },
+    el("figcaption", {}, el("strong", {}, title), note ? el("span", {}, note) : null),
+    content,
+  );
 }
 
 /** Horizontal bars: [{name, value, tone, pick}]. */
 function bars(items, limit = 6) {
   const most = Math.max(1, ...items.map((item) => item.value));
   const shown = items.slice(0, limit);
-  const list = el("ul", { class: "bars" }, shown.map((item) => {
-    const fillBar = el("span", { class: `fill ${item.tone || ""}` });
-    fillBar.style.width = `${(item.value / most) * 100}%`;
-    const inside = [el("span", { class: "name", dir: "auto" }, item.name || "(none)"), el("span", { class: "track" }, fillBar), el("span", { class: "value" }, item.text || count(item.value))];
-    return el("li", {}, item.pick ? el("button", { type: "button", onclick: item.pick, title: "Show these rows" }, inside) : el("div", {}, inside));
-  }));
+  const list = el(
+    "ul",
+    { class: "bars" },
+    shown.map((item) => {
+      const fillBar = el("span", { class: `fill ${item.tone || ""}` });
+      fillBar.style.width = `${(item.value / most) * 100}%`;
+      const inside = [
+        el("span", { class: "name", dir: "auto" }, item.name || "(none)"),
+        el("span", { class: "track" }, fillBar),
+        el("span", { class: "value" }, item.text || count(item.value)),
+      ];
+      return el(
+        "li",
+        {},
+        item.pick
+          ? el("button", { type: "button", onclick: item.pick, title: "Show these rows" }, inside)
+          : el("div", {}, inside),
+      );
+    }),
+  );
   return [list, items.length > limit ? el("p", { class: "more" }, `and ${count(items.length - limit)} more`) : null];
 }
 
@@ -30,7 +49,11 @@ function binned(values, most = 28) {
   let top = 0;
   for (const value of values) if (value > top) top = value;
   const step = Math.max(1, niceStep(top + 1, most));
-  const bins = Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => ({ from: i * step, to: (i + 1) * step - 1, n: 0 }));
+  const bins = Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => ({
+    from: i * step,
+    to: (i + 1) * step - 1,
+    n: 0,
+  }));
   for (const value of values) if (value >= 0) bins[Math.floor(value / step)].n++;
   return bins;
 }
@@ -42,18 +65,37 @@ const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floo
 function histogram(bins, { label, unit, sentence, pick }) {
   const most = Math.max(1, ...bins.map((bin) => bin.n));
   const width = 100 / bins.length;
-  const picture = svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": sentence });
+  const picture = svg("svg", {
+    viewBox: "0 0 100 100",
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": sentence,
+  });
   bins.forEach((bin, i) => {
     const height = bin.n ? Math.max(2, (bin.n / most) * 96) : 0;
     const hint = `${label(bin.from)} – ${label(bin.to)} ${unit}: ${plural(bin.n, "row")}`;
     const gap = Math.min(0.8, width * 0.15);
-    picture.append(svg("g", { class: pick ? "bin pick" : "bin", onclick: pick ? () => pick(bin) : null },
-      svg("title", {}, hint),
-      svg("rect", { class: "hit", x: i * width, y: 0, width, height: 100 }),
-      svg("rect", { class: "bar", x: i * width + gap / 2, y: 100 - height, width: width - gap, height })));
+    picture.append(
+      svg(
+        "g",
+        { class: pick ? "bin pick" : "bin", onclick: pick ? () => pick(bin) : null },
+        svg("title", {}, hint),
+        svg("rect", { class: "hit", x: i * width, y: 0, width, height: 100 }),
+        svg("rect", { class: "bar", x: i * width + gap / 2, y: 100 - height, width: width - gap, height }),
+      ),
+    );
   });
   const last = bins[bins.length - 1];
-  return [el("div", { class: "plot" }, picture), el("div", { class: "axis", "aria-hidden": "true" }, el("span", {}, label(bins[0].from)), el("span", {}, label(bins[Math.floor(bins.length / 2)].from)), el("span", {}, `${label(last.to)} ${unit}`))];
+  return [
+    el("div", { class: "plot" }, picture),
+    el(
+      "div",
+      { class: "axis", "aria-hidden": "true" },
+      el("span", {}, label(bins[0].from)),
+      el("span", {}, label(bins[Math.floor(bins.length / 2)].from)),
+      el("span", {}, `${label(last.to)} ${unit}`),
+    ),
+  ];
 }
 
 /** Finished rows over time, one lane a worker: lanes of [second, rows], all buckets `width` seconds wide. */
@@ -65,13 +107,30 @@ function timeline(lanes, width) {
   const shown = lanes.slice(0, 24);
   const rates = shown.map((lane) => rateColumns(lane.buckets, from, step, columns));
   const most = Math.max(...rates.flat());
-  const rows = shown.map((lane, i) => el("div", { class: "lane" }, el("span", { class: "name" }, lane.worker || "worker"), laneSvg(lane, rates[i], most, step, from)));
+  const rows = shown.map((lane, i) =>
+    el(
+      "div",
+      { class: "lane" },
+      el("span", { class: "name" }, lane.worker || "worker"),
+      laneSvg(lane, rates[i], most, step, from),
+    ),
+  );
   const all = lanes.reduce((sum, lane) => sum + lane.buckets.reduce((part, [, n]) => part + n, 0), 0);
   return {
     node: [
-      el("div", { class: "lanes", role: "img", "aria-label": `${count(all)} rows in ${duration(to - from)} on ${plural(lanes.length, "worker")}, at most ${most.toFixed(1)} rows a second on one` }, rows),
+      el(
+        "div",
+        {
+          class: "lanes",
+          role: "img",
+          "aria-label": `${count(all)} rows in ${duration(to - from)} on ${plural(lanes.length, "worker")}, at most ${most.toFixed(1)} rows a second on one`,
+        },
+        rows,
+      ),
       el("div", { class: "axis", "aria-hidden": "true" }, el("span", {}, clock(from)), el("span", {}, clock(to))),
-      lanes.length > shown.length ? el("p", { class: "more" }, `and ${count(lanes.length - shown.length)} more workers`) : null,
+      lanes.length > shown.length
+        ? el("p", { class: "more" }, `and ${count(lanes.length - shown.length)} more workers`)
+        : null,
     ],
     peak: most,
     mean: all / Math.max(1, to - from),
@@ -85,11 +144,21 @@ function rateColumns(buckets, from, step, columns) {
 }
 
 function laneSvg(lane, rates, most, step, from) {
-  const picture = svg("svg", { viewBox: `0 0 ${rates.length} 100`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${rates.length} 100`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   rates.forEach((rate, i) => {
     if (!rate) return;
     const height = Math.max(4, (rate / most) * 100);
-    picture.append(svg("rect", { class: "bar", x: i + 0.05, y: 100 - height, width: 0.9, height }, svg("title", {}, `${clock(from + i * step)}: ${rate.toFixed(rate < 10 ? 1 : 0)} rows a second`)));
+    picture.append(
+      svg(
+        "rect",
+        { class: "bar", x: i + 0.05, y: 100 - height, width: 0.9, height },
+        svg("title", {}, `${clock(from + i * step)}: ${rate.toFixed(rate < 10 ? 1 : 0)} rows a second`),
+      ),
+    );
   });
   return picture;
 }
@@ -102,8 +171,26 @@ const clock = (seconds) => times.format(seconds * 1000);
 function sparkline(values, most = 128) {
   const step = Math.max(1, Math.ceil(values.length / most));
   const means = [];
-  for (let i = 0; i < values.length; i += step) means.push(values.slice(i, i + step).reduce((a, b) => a + b, 0) / Math.min(step, values.length - i));
+  for (let i = 0; i < values.length; i += step)
+    means.push(values.slice(i, i + step).reduce((a, b) => a + b, 0) / Math.min(step, values.length - i));
   const top = Math.max(1e-12, ...means.map(Math.abs));
-  return svg("svg", { class: "spark", viewBox: `0 -50 ${means.length} 100`, preserveAspectRatio: "none", role: "img", "aria-label": `${plural(values.length, "number")}, the largest ${top.toPrecision(3)}` },
-    means.map((value, i) => svg("rect", { class: value < 0 ? "down" : "bar", x: i + 0.1, y: value < 0 ? 0 : (-value / top) * 48, width: 0.8, height: Math.max(0.5, (Math.abs(value) / top) * 48) })));
+  return svg(
+    "svg",
+    {
+      class: "spark",
+      viewBox: `0 -50 ${means.length} 100`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": `${plural(values.length, "number")}, the largest ${top.toPrecision(3)}`,
+    },
+    means.map((value, i) =>
+      svg("rect", {
+        class: value < 0 ? "down" : "bar",
+        x: i + 0.1,
+        y: value < 0 ? 0 : (-value / top) * 48,
+        width: 0.8,
+        height: Math.max(0.5, (Math.abs(value) / top) * 48),
+      }),
+    ),
+  );
 }

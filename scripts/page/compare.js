@@ -18,21 +18,28 @@ class Comparison {
     this.by = by;
     const key = (store, at) => (by === "id" ? store.ids[at] : store.line[at]);
     const places = new Map();
-    for (let at = 0; at < this.right.size; at++) if (!places.has(key(this.right, at))) places.set(key(this.right, at), at);
-    this.pairs = Int32Array.from({ length: this.left.size }, (_, at) => (key(this.left, at) === "" ? -1 : places.get(key(this.left, at)) ?? -1));
+    for (let at = 0; at < this.right.size; at++)
+      if (!places.has(key(this.right, at))) places.set(key(this.right, at), at);
+    this.pairs = Int32Array.from({ length: this.left.size }, (_, at) =>
+      key(this.left, at) === "" ? -1 : (places.get(key(this.left, at)) ?? -1),
+    );
   }
 
   /** Whether the two answers of a row differ; a row that the other run lacks does. */
   differs(at) {
     const other = this.pairs[at];
-    return other < 0 || this.left.sum[at] !== this.right.sum[other] || this.left.name("status", at) !== this.right.name("status", other);
+    return (
+      other < 0 ||
+      this.left.sum[at] !== this.right.sum[other] ||
+      this.left.name("status", at) !== this.right.name("status", other)
+    );
   }
 
   /** Figures over all pairs. */
   figures() {
     const sums = { paired: 0, differ: 0, left: [0, 0, 0], right: [0, 0, 0] };
     const add = (side, store, at) => {
-      if (store.tokensOut[at] >= 0) (side[0] += store.tokensOut[at]), side[1]++;
+      if (store.tokensOut[at] >= 0) ((side[0] += store.tokensOut[at]), side[1]++);
       if (store.name("status", at) !== "succeeded") side[2]++;
     };
     for (let at = 0; at < this.left.size; at++) {
@@ -50,32 +57,122 @@ class Comparison {
 function comparePanel(comparison, query, { change, repair, stop }) {
   const sums = comparison.figures();
   const mean = ([sum, n]) => (n ? count(Math.round(sum / n)) : "–");
-  const row = (name, left, right) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, left), el("td", {}, right));
+  const row = (name, left, right) =>
+    el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, left), el("td", {}, right));
   const votes = { left: 0, right: 0, tie: 0 };
   for (const vote of comparison.votes.values()) votes[vote]++;
   return [
-    el("div", { class: "comparehead" },
+    el(
+      "div",
+      { class: "comparehead" },
       el("h2", {}, "Compared with ", el("bdi", {}, comparison.name)),
-      el("p", {}, `${plural(sums.paired, "pair")}: ${count(sums.differ)} differ, ${count(sums.paired - sums.differ)} are the same; ${count(comparison.left.size - sums.paired)} only here, ${count(comparison.right.size - sums.paired)} only there.`)),
-    el("table", { class: "plain" }, el("thead", {}, el("tr", {}, el("td"), el("th", { scope: "col" }, "Left: this page"), el("th", { scope: "col" }, "Right: ", el("bdi", {}, comparison.name)))),
-      el("tbody", {}, row("Mean tokens out", mean(sums.left), mean(sums.right)), row("Failed", count(sums.left[2]), count(sums.right[2])), row("Votes", count(votes.left), `${count(votes.right)} · ties ${count(votes.tie)}`))),
-    el("div", { class: "comparetools" },
-      el("label", {}, "Pair by ", el("select", { onchange: (event) => repair(event.target.value) }, ["line", "id"].map((by) => el("option", { value: by, selected: comparison.by === by }, by)))),
-      el("button", { type: "button", "aria-pressed": String(query.compare === "differs"), onclick: () => change({ compare: query.compare === "differs" ? "" : "differs" }) }, "Differences only"),
-      el("button", { type: "button", onclick: () => exportVotes(comparison), disabled: comparison.votes.size === 0 }, "Export votes"),
-      el("button", { type: "button", onclick: stop }, "Stop comparing")),
+      el(
+        "p",
+        {},
+        `${plural(sums.paired, "pair")}: ${count(sums.differ)} differ, ${count(sums.paired - sums.differ)} are the same; ${count(comparison.left.size - sums.paired)} only here, ${count(comparison.right.size - sums.paired)} only there.`,
+      ),
+    ),
+    el(
+      "table",
+      { class: "plain" },
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("td"),
+          el("th", { scope: "col" }, "Left: this page"),
+          el("th", { scope: "col" }, "Right: ", el("bdi", {}, comparison.name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        row("Mean tokens out", mean(sums.left), mean(sums.right)),
+        row("Failed", count(sums.left[2]), count(sums.right[2])),
+        row("Votes", count(votes.left), `${count(votes.right)} · ties ${count(votes.tie)}`),
+      ),
+    ),
+    el(
+      "div",
+      { class: "comparetools" },
+      el(
+        "label",
+        {},
+        "Pair by ",
+        el(
+          "select",
+          { onchange: (event) => repair(event.target.value) },
+          ["line", "id"].map((by) => el("option", { value: by, selected: comparison.by === by }, by)),
+        ),
+      ),
+      el(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(query.compare === "differs"),
+          onclick: () => change({ compare: query.compare === "differs" ? "" : "differs" }),
+        },
+        "Differences only",
+      ),
+      el(
+        "button",
+        { type: "button", onclick: () => exportVotes(comparison), disabled: comparison.votes.size === 0 },
+        "Export votes",
+      ),
+      el("button", { type: "button", onclick: stop }, "Stop comparing"),
+    ),
   ];
 }
 
 /** Both answers of a row, differences marked, with the vote below. */
 function comparedBlock(comparison, at, left, right, vote) {
-  const texts = [left, right].map((view) => (view ? view.answers.map((answer) => answer.text || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join("\n")).join("\n\n") || (view.error ? `${view.error.code}: ${view.error.message}` : resultText(view)) : ""));
+  const texts = [left, right].map((view) =>
+    view
+      ? view.answers
+          .map(
+            (answer) =>
+              answer.text || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join("\n"),
+          )
+          .join("\n\n") || (view.error ? `${view.error.code}: ${view.error.message}` : resultText(view))
+      : "",
+  );
   const pieces = diffTexts(texts[0], texts[1]);
-  const head = (name, view, text) => el("div", { class: "head" }, el("h3", {}, name),
-    view ? [view.finish ? el("span", { class: "chip" }, view.finish) : null, el("span", { class: "muted" }, view.tokensOut === null ? `${count(text.length)} characters` : `${count(view.tokensOut)} tokens`), copyButton("Copy", "Answer", text)] : null);
-  const side = (name, view, text, which) => el("section", { "aria-label": name }, head(name, view, text), view ? diffSide(pieces, which) : el("p", { class: "none" }, "The other run has no such row."));
-  return el("div", { class: "compared" },
-    el("section", { class: "asked", "aria-label": "Prompt" }, el("h3", {}, "Prompt"), conversation(left.turns, "markdown")),
+  const head = (name, view, text) =>
+    el(
+      "div",
+      { class: "head" },
+      el("h3", {}, name),
+      view
+        ? [
+            view.finish ? el("span", { class: "chip" }, view.finish) : null,
+            el(
+              "span",
+              { class: "muted" },
+              view.tokensOut === null ? `${count(text.length)} characters` : `${count(view.tokensOut)} tokens`,
+            ),
+            copyButton("Copy", "Answer", text),
+          ]
+        : null,
+    );
+  const side = (name, view, text, which) =>
+    el(
+      "section",
+      { "aria-label": name },
+      head(name, view, text),
+      view ? diffSide(pieces, which) : el("p", { class: "none" }, "The other run has no such row."),
+    );
+  return el(
+    "div",
+    { class: "compared" },
+    el(
+      "section",
+      { class: "asked", "aria-label": "Prompt" },
+      el("h3", {}, "Prompt"),
+      conversation(left.turns, "markdown"),
+    ),
     el("div", { class: "pair even" }, side("Left", left, texts[0], "left"), side("Right", right, texts[1], "right")),
-    voteBar(comparison.votes.get(at), vote));
+    voteBar(comparison.votes.get(at), vote),
+  );
 }

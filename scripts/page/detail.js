@@ -4,9 +4,18 @@
 function detailPane(store, view, at, options) {
   const nodes = [
     view.error ? errorBox(view) : null,
-    options.compared || el("div", { class: "pair" },
-      el("section", { class: "asked", "aria-label": "Prompt" }, el("h3", {}, askedTitle(view.turns)), conversation(view.turns, options.manner)),
-      el("section", { class: "given", "aria-label": "Answer" }, givenHead(view), given(store, view, at, options))),
+    options.compared ||
+      el(
+        "div",
+        { class: "pair" },
+        el(
+          "section",
+          { class: "asked", "aria-label": "Prompt" },
+          el("h3", {}, askedTitle(view.turns)),
+          conversation(view.turns, options.manner),
+        ),
+        el("section", { class: "given", "aria-label": "Answer" }, givenHead(view), given(store, view, at, options)),
+      ),
     fieldsBlock(view),
     factsBlock(store, view),
     rawBlock("Output line", view.output),
@@ -23,16 +32,25 @@ function askedTitle(turns) {
 
 function errorBox(view) {
   const { code, message, status, attempts } = view.error;
-  const facts = [status ? `HTTP ${asText(status)}` : null, attempts ? plural(Number(attempts), "attempt") : null].filter(Boolean).join(" · ");
-  return el("section", { class: "error", "aria-label": "Error" },
+  const facts = [status ? `HTTP ${asText(status)}` : null, attempts ? plural(Number(attempts), "attempt") : null]
+    .filter(Boolean)
+    .join(" · ");
+  return el(
+    "section",
+    { class: "error", "aria-label": "Error" },
     el("h3", {}, el("code", {}, code), facts ? el("span", {}, facts) : null),
-    el("p", { dir: "auto" }, oneLine(message, 20000) === message ? message : textBlock(message, "plain")));
+    el("p", { dir: "auto" }, oneLine(message, 20000) === message ? message : textBlock(message, "plain")),
+  );
 }
 
 function givenHead(view) {
   const text = view.answers.map((answer) => answer.text || "").join("\n\n");
-  return el("div", { class: "head" }, el("h3", {}, view.answers.length > 1 ? `${view.answers.length} answers` : "Answer"),
-    text ? copyButton("Copy", "Answer", text) : null);
+  return el(
+    "div",
+    { class: "head" },
+    el("h3", {}, view.answers.length > 1 ? `${view.answers.length} answers` : "Answer"),
+    text ? copyButton("Copy", "Answer", text) : null,
+  );
 }
 
 /** What came back, by kind. */
@@ -40,7 +58,9 @@ function given(store, view, at, options) {
   const kind = kindOf(view);
   if (kind === "failed" && !view.answers.length) return el("p", { class: "none" }, "No answer: see the error above.");
   if (kind === "text" || view.answers.length) {
-    return view.answers.map((answer, n) => answerBlock(answer, options.manner, view.answers.length > 1 ? `Choice ${n + 1} of ${view.answers.length}` : null));
+    return view.answers.map((answer, n) =>
+      answerBlock(answer, options.manner, view.answers.length > 1 ? `Choice ${n + 1} of ${view.answers.length}` : null),
+    );
   }
   if (kind === "embedding") return embeddingBlock(vectorsOf(view.body), at, options);
   if (kind === "rank") return rankBlock(ranksOf(view.body, view.turns));
@@ -49,60 +69,140 @@ function given(store, view, at, options) {
 }
 
 function embeddingBlock(vectors, at, { points, open }) {
-  return vectors.slice(0, 20).map(({ values }, n) => el("div", { class: "vector" },
-    vectors.length > 1 ? el("div", { class: "role" }, `Vector ${n + 1} of ${vectors.length}`) : null,
-    el("dl", { class: "figures small" }, [["Dimensions", count(values.length)], ["Norm", norm(values).toFixed(4)], ["Smallest", values.reduce((a, b) => Math.min(a, b), Infinity).toPrecision(3)], ["Largest", values.reduce((a, b) => Math.max(a, b), -Infinity).toPrecision(3)]].map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    sparkline(values),
-    copyButton("Copy the vector", "Vector", () => JSON.stringify(values)),
-    n === 0 && points ? neighbours(nearest(values, at, points), open) : null));
+  return vectors.slice(0, 20).map(({ values }, n) =>
+    el(
+      "div",
+      { class: "vector" },
+      vectors.length > 1 ? el("div", { class: "role" }, `Vector ${n + 1} of ${vectors.length}`) : null,
+      el(
+        "dl",
+        { class: "figures small" },
+        [
+          ["Dimensions", count(values.length)],
+          ["Norm", norm(values).toFixed(4)],
+          ["Smallest", values.reduce((a, b) => Math.min(a, b), Infinity).toPrecision(3)],
+          ["Largest", values.reduce((a, b) => Math.max(a, b), -Infinity).toPrecision(3)],
+        ].map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+      ),
+      sparkline(values),
+      copyButton("Copy the vector", "Vector", () => JSON.stringify(values)),
+      n === 0 && points ? neighbours(nearest(values, at, points), open) : null,
+    ),
+  );
 }
 
 function neighbours(list, open) {
   if (!list.length) return null;
-  return [el("h4", {}, "Nearest rows by cosine"), bars(list.map(({ point, score }) => ({ name: `${point.line} · ${point.text}`, value: Math.max(0, score), text: score.toFixed(3), pick: () => open(point.at) })))];
+  return [
+    el("h4", {}, "Nearest rows by cosine"),
+    bars(
+      list.map(({ point, score }) => ({
+        name: `${point.line} · ${point.text}`,
+        value: Math.max(0, score),
+        text: score.toFixed(3),
+        pick: () => open(point.at),
+      })),
+    ),
+  ];
 }
 
 function rankBlock(ranks) {
   const most = Math.max(...ranks.map((item) => Math.abs(item.score)), 1e-12);
-  return el("ol", { class: "ranks" }, ranks.slice(0, 200).map((item) => {
-    const bar = el("span", { class: "fill" });
-    bar.style.width = `${(Math.abs(item.score) / most) * 100}%`;
-    return el("li", {}, el("div", { class: "rankhead" }, el("span", { class: "track" }, bar), el("b", {}, item.score.toFixed(4)), el("span", { class: "muted" }, `document ${item.index}`)), item.text ? textBlock(item.text, "plain") : null);
-  }));
+  return el(
+    "ol",
+    { class: "ranks" },
+    ranks.slice(0, 200).map((item) => {
+      const bar = el("span", { class: "fill" });
+      bar.style.width = `${(Math.abs(item.score) / most) * 100}%`;
+      return el(
+        "li",
+        {},
+        el(
+          "div",
+          { class: "rankhead" },
+          el("span", { class: "track" }, bar),
+          el("b", {}, item.score.toFixed(4)),
+          el("span", { class: "muted" }, `document ${item.index}`),
+        ),
+        item.text ? textBlock(item.text, "plain") : null,
+      );
+    }),
+  );
 }
 
 function classBlock({ label, probs }) {
-  const list = probs.map((value, n) => ({ name: `class ${n}`, value, text: `${(value * 100).toFixed(1)} %` })).sort((a, b) => b.value - a.value);
+  const list = probs
+    .map((value, n) => ({ name: `class ${n}`, value, text: `${(value * 100).toFixed(1)} %` }))
+    .sort((a, b) => b.value - a.value);
   return el("div", { class: "classes" }, el("p", { class: "headline" }, label || "(no label)"), bars(list, 10));
 }
 
 /** The row's own fields and its options, as chips; long or nested values below each other. */
 function fieldsBlock(view) {
-  const chips = (list, kind) => list.map(([name, value]) => {
-    const text = asText(value);
-    if (text.length > 120 || isObject(value)) return el("div", { class: "longfield" }, el("div", { class: "role" }, name), tryPlain(text) !== undefined && typeof value !== "string" ? prettyJson(text) : textBlock(text, "plain"));
-    return el("span", { class: `chip ${kind}` }, el("span", { class: "name" }, name), el("bdi", {}, text));
-  });
+  const chips = (list, kind) =>
+    list.map(([name, value]) => {
+      const text = asText(value);
+      if (text.length > 120 || isObject(value))
+        return el(
+          "div",
+          { class: "longfield" },
+          el("div", { class: "role" }, name),
+          tryPlain(text) !== undefined && typeof value !== "string" ? prettyJson(text) : textBlock(text, "plain"),
+        );
+      return el("span", { class: `chip ${kind}` }, el("span", { class: "name" }, name), el("bdi", {}, text));
+    });
   if (!view.fields.length && !view.options.length) return null;
-  return el("section", { class: "fields", "aria-label": "Fields" },
+  return el(
+    "section",
+    { class: "fields", "aria-label": "Fields" },
     view.fields.length ? [el("h3", {}, "Fields"), el("div", { class: "chips" }, chips(view.fields, "field"))] : null,
-    view.options.length ? [el("h3", {}, "Options of this row"), el("div", { class: "chips" }, chips(view.options, "option"))] : null);
+    view.options.length
+      ? [el("h3", {}, "Options of this row"), el("div", { class: "chips" }, chips(view.options, "option"))]
+      : null,
+  );
 }
 
 function factsBlock(store, view) {
   const facts = [
-    ["Tokens in", view.tokensIn], ["Tokens out", view.tokensOut], ["Finish reason", view.finish], ["Endpoint", view.endpoint], ["Model", view.model], ["Format", view.dialect],
-    ["Latency", view.seconds === null || view.seconds === undefined ? null : duration(view.seconds)], ["Started", view.started ? clock(view.started) : null], ["Attempts", view.attempts || null], ["Worker", view.worker],
+    ["Tokens in", view.tokensIn],
+    ["Tokens out", view.tokensOut],
+    ["Finish reason", view.finish],
+    ["Endpoint", view.endpoint],
+    ["Model", view.model],
+    ["Format", view.dialect],
+    ["Latency", view.seconds === null || view.seconds === undefined ? null : duration(view.seconds)],
+    ["Started", view.started ? clock(view.started) : null],
+    ["Attempts", view.attempts || null],
+    ["Worker", view.worker],
   ].filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return el("section", { "aria-label": "Facts" }, el("dl", { class: "facts inline" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "number" ? count(value) : value)))));
+  return el(
+    "section",
+    { "aria-label": "Facts" },
+    el(
+      "dl",
+      { class: "facts inline" },
+      facts.map(([name, value]) =>
+        el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "number" ? count(value) : value)),
+      ),
+    ),
+  );
 }
 
 /** The line itself, indented, made when it is opened. */
 function rawBlock(title, text) {
   const body = el("div");
-  const box = el("details", { class: "raw" }, el("summary", {}, title), el("div", { class: "head" }, copyButton("Copy", title, text)), body);
+  const box = el(
+    "details",
+    { class: "raw" },
+    el("summary", {}, title),
+    el("div", { class: "head" }, copyButton("Copy", title, text)),
+    body,
+  );
   box.addEventListener("toggle", () => {
-    if (box.open && !body.firstChild) body.append(tryPlain(text) === undefined ? el("pre", { tabindex: "0" }, text.slice(0, 200000)) : prettyJson(text));
+    if (box.open && !body.firstChild)
+      body.append(
+        tryPlain(text) === undefined ? el("pre", { tabindex: "0" }, text.slice(0, 200000)) : prettyJson(text),
+      );
   });
   return box;
 }

@@ -4,17 +4,38 @@
 // turn: {role, text, parts, toolCalls}; answer: {text, reasoning, toolCalls, logprobs, finish}
 
 const OPTIONS = new Set(
-  ("model max_tokens max_completion_tokens temperature top_p top_k min_p seed stop stop_token_ids n best_of logprobs top_logprobs " +
+  (
+    "model max_tokens max_completion_tokens temperature top_p top_k min_p seed stop stop_token_ids n best_of logprobs top_logprobs " +
     "presence_penalty frequency_penalty repetition_penalty length_penalty min_tokens ignore_eos use_beam_search early_stopping " +
     "skip_special_tokens spaces_between_special_tokens response_format structured_outputs guided_json tools tool_choice sampling_params " +
     "chat_template_kwargs apply_chat_template stream user dimensions encoding_format truncate_prompt_tokens priority extra_body " +
-    "parallel_tool_calls reasoning_effort include_reasoning logit_bias").split(" "),
+    "parallel_tool_calls reasoning_effort include_reasoning logit_bias"
+  ).split(" "),
 );
-const ASKED = ["prompt", "text", "messages", "input", "query", "documents", "text_1", "text_2", "queries", "items", "data_1", "data_2", "instruction", "system", "system_prompt", "instructions"];
+const ASKED = [
+  "prompt",
+  "text",
+  "messages",
+  "input",
+  "query",
+  "documents",
+  "text_1",
+  "text_2",
+  "queries",
+  "items",
+  "data_1",
+  "data_2",
+  "instruction",
+  "system",
+  "system_prompt",
+  "instructions",
+];
 const SYSTEM = ["system", "system_prompt", "instructions"];
 const GIVEN = new Set(
-  ("finish_reason prompt_tokens completion_tokens error choices reasoning reasoning_content tool_calls logprobs embedding score scores data " +
-    "results previous usage label probs num_classes refusal prompt_logprobs").split(" "),
+  (
+    "finish_reason prompt_tokens completion_tokens error choices reasoning reasoning_content tool_calls logprobs embedding score scores data " +
+    "results previous usage label probs num_classes refusal prompt_logprobs"
+  ).split(" "),
 );
 
 /** Tell the dialect of an output line that came without its page's notes. */
@@ -45,8 +66,23 @@ function readAs(meta, output, input, outputField) {
   const row = isObject(parsed) ? parsed : { value: parsed === undefined ? output : parsed };
   const asked = input ? tryJson(input) : undefined;
   const view = {
-    id: "", turns: [], answers: [], body: {}, error: null, tokensIn: null, tokensOut: null, finish: "", model: "", options: [],
-    fields: [], endpoint: "", output, input, parsed, asked, ...meta,
+    id: "",
+    turns: [],
+    answers: [],
+    body: {},
+    error: null,
+    tokensIn: null,
+    tokensOut: null,
+    finish: "",
+    model: "",
+    options: [],
+    fields: [],
+    endpoint: "",
+    output,
+    input,
+    parsed,
+    asked,
+    ...meta,
   };
   view.dialect = meta.dialect || dialectOf(row);
   const read = READERS[view.dialect] || readNone;
@@ -56,7 +92,14 @@ function readAs(meta, output, input, outputField) {
   return view;
 }
 
-const READERS = { prompt: readPrompt, openai: readOpenai, anthropic: readAnthropic, runpod: readRunpod, bedrock: readBedrock, none: readNone };
+const READERS = {
+  prompt: readPrompt,
+  openai: readOpenai,
+  anthropic: readAnthropic,
+  runpod: readRunpod,
+  bedrock: readBedrock,
+  none: readNone,
+};
 
 function readPrompt(view, row, asked, outputField) {
   view.id = idOf(row, ["id", "custom_id", "uid", "key"]);
@@ -68,11 +111,24 @@ function readPrompt(view, row, asked, outputField) {
   if (Array.isArray(row.choices)) view.answers = row.choices.map(readChoice);
   else if (typeof row[outputField] === "string" || row.tool_calls || row.reasoning || row.reasoning_content) {
     const { reasoning, reasoning_content, refusal, tool_calls, logprobs, finish_reason } = row;
-    view.answers = [{ text: asText(row[outputField]), reasoning: asText(reasoning || reasoning_content), refusal: asText(refusal), toolCalls: calls(tool_calls), logprobs, finish: finish_reason }];
-  } else if (row[outputField] !== undefined) view.answers = [{ text: asText(row[outputField]), finish: row.finish_reason }];
+    view.answers = [
+      {
+        text: asText(row[outputField]),
+        reasoning: asText(reasoning || reasoning_content),
+        refusal: asText(refusal),
+        toolCalls: calls(tool_calls),
+        logprobs,
+        finish: finish_reason,
+      },
+    ];
+  } else if (row[outputField] !== undefined)
+    view.answers = [{ text: asText(row[outputField]), finish: row.finish_reason }];
   view.finish = asText(row.finish_reason);
   view.body = row;
-  view.fields = others(row, (key) => !ASKED.includes(key) && !OPTIONS.has(key) && !GIVEN.has(key) && key !== outputField);
+  view.fields = others(
+    row,
+    (key) => !ASKED.includes(key) && !OPTIONS.has(key) && !GIVEN.has(key) && key !== outputField,
+  );
   if (row.previous !== undefined) view.fields.push(["previous", row.previous]);
 }
 
@@ -84,7 +140,11 @@ function readOpenai(view, row, asked) {
   readBody(view, response.body);
   const failed = numeric(response.status_code) >= 400;
   if (row.error) view.error = readError(row.error, response.status_code);
-  else if (failed) view.error = readError(isObject(response.body) ? response.body.error || response.body : response.body, response.status_code);
+  else if (failed)
+    view.error = readError(
+      isObject(response.body) ? response.body.error || response.body : response.body,
+      response.status_code,
+    );
   view.fields = others(asked, (key) => !["custom_id", "method", "url", "body"].includes(key));
 }
 
@@ -125,7 +185,9 @@ function readNone(view, row) {
 function readError(error, status) {
   if (!isObject(error)) return { code: "error", message: asText(error), status: status ?? null };
   if (isObject(error.error)) return readError(error.error, status ?? error.status);
-  const named = [error.code, error.errorCode, error.type].filter((name) => name !== undefined && name !== null && name !== "");
+  const named = [error.code, error.errorCode, error.type].filter(
+    (name) => name !== undefined && name !== null && name !== "",
+  );
   const code = named.find((name) => typeof name === "string" && !/^[0-9]+$/.test(name)) ?? named[0] ?? "error"; // a word says more than a number
   return {
     code: asText(code),
@@ -138,21 +200,30 @@ function readError(error, status) {
 /** What was asked: messages, or a prompt in one of its names, and the options beside it. */
 function readRequest(view, body) {
   for (const key of SYSTEM) if (body[key]) view.turns.push(turn({ role: "system", content: body[key] }));
-  const messages = [body.messages, body.input].find((list) => Array.isArray(list) && list.some((item) => isObject(item) && item.role));
+  const messages = [body.messages, body.input].find(
+    (list) => Array.isArray(list) && list.some((item) => isObject(item) && item.role),
+  );
   if (messages) view.turns.push(...messages.map(turn));
   else {
     for (const key of ASKED) {
       if (body[key] === undefined || SYSTEM.includes(key)) continue;
       const role = key === "prompt" ? "user" : key;
       const list = Array.isArray(body[key]) ? body[key] : [body[key]];
-      for (const item of list.slice(0, 500)) view.turns.push({ role, text: asText(isObject(item) && typeof item.text === "string" ? item.text : item) });
+      for (const item of list.slice(0, 500))
+        view.turns.push({ role, text: asText(isObject(item) && typeof item.text === "string" ? item.text : item) });
     }
   }
   view.model = asText(body.model);
   const inner = isObject(body.sampling_params) ? Object.entries(body.sampling_params) : [];
-  view.options = [...others(body, (key) => OPTIONS.has(key) && key !== "model" && !(key === "sampling_params" && inner.length)), ...inner];
+  view.options = [
+    ...others(body, (key) => OPTIONS.has(key) && key !== "model" && !(key === "sampling_params" && inner.length)),
+    ...inner,
+  ];
 }
 
-const others = (row, wanted) => Object.keys(row).filter((key) => wanted(key)).map((key) => [key, row[key]]);
+const others = (row, wanted) =>
+  Object.keys(row)
+    .filter((key) => wanted(key))
+    .map((key) => [key, row[key]]);
 const numeric = (value) => (isNumber(value) ? Number(value) : null);
 const idOf = (row, keys) => asText(row[keys.find((key) => typeof row[key] === "string" || isNumber(row[key]))]);

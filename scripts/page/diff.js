@@ -27,7 +27,10 @@ function shortestEdit(a, b) {
   for (let edits = 0; edits <= limit; edits++) {
     trace.push(new Map(reach));
     for (let k = -edits; k <= edits; k += 2) {
-      let x = k === -edits || (k !== edits && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1)) ? reach.get(k + 1) ?? 0 : (reach.get(k - 1) ?? 0) + 1;
+      let x =
+        k === -edits || (k !== edits && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1))
+          ? (reach.get(k + 1) ?? 0)
+          : (reach.get(k - 1) ?? 0) + 1;
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
       reach.set(k, x);
       if (x >= a.length && x - k >= b.length) return walkBack(a, b, trace, edits);
@@ -68,5 +71,11 @@ function merged(pieces) {
 
 /** One side of a difference as a node: what the other side lacks is marked. */
 function diffSide(pieces, side) {
-  return el("div", { class: "text plain", dir: "auto" }, pieces.filter((piece) => piece.kind === "same" || piece.kind === side).map((piece) => (piece.kind === "same" ? piece.text : el(side === "left" ? "del" : "ins", {}, piece.text))));
+  return el(
+    "div",
+    { class: "text plain", dir: "auto" },
+    pieces
+      .filter((piece) => piece.kind === "same" || piece.kind === side)
+      .map((piece) => (piece.kind === "same" ? piece.text : el(side === "left" ? "del" : "ins", {}, piece.text))),
+  );
 }

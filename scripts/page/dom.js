@@ -26,7 +26,9 @@ function fill(node, props, children) {
 
 /** Put these children, and no others, into a node. */
 function put(node, ...children) {
-  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  node.replaceChildren(
+    ...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false),
+  );
 }
 
 const number = new Intl.NumberFormat("en-US");
@@ -56,7 +58,11 @@ function bytes(n) {
 
 /** The first `limit` characters in one line, for lists. */
 function oneLine(text, limit = 240) {
-  return text.slice(0, limit * 2).replace(/\s+/g, " ").trim().slice(0, limit);
+  return text
+    .slice(0, limit * 2)
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, limit);
 }
 
 /** Say something to people who see and people who listen. */
@@ -84,7 +90,11 @@ async function copy(text, what) {
 }
 
 const copyButton = (label, what, text) =>
-  el("button", { type: "button", class: "small", onclick: () => copy(typeof text === "function" ? text() : text, what) }, label);
+  el(
+    "button",
+    { type: "button", class: "small", onclick: () => copy(typeof text === "function" ? text() : text, what) },
+    label,
+  );
 
 /** Save parts (strings or bytes) as a file. */
 function download(name, type, parts) {

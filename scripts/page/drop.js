@@ -29,8 +29,18 @@ const isPage = async (file) => /^\s*<!doctype html/i.test(await file.slice(0, 20
 function askWhat(file, page) {
   const dialog = $("ask");
   return new Promise((resolve) => {
-    const answer = (value) => el("button", { type: "button", class: value === "compare" ? "primary" : "", onclick: () => dialog.close(value) }, { open: "Open its rows here", compare: "Compare with it", "": "Cancel" }[value]);
-    put(dialog, el("h2", { id: "asktitle" }, el("bdi", {}, file.name)), el("p", {}, `${bytes(file.size)}. `, page ? "An earlier run's page." : "Rows of a run."), el("div", { class: "buttons" }, answer("compare"), answer("open"), answer("")));
+    const answer = (value) =>
+      el(
+        "button",
+        { type: "button", class: value === "compare" ? "primary" : "", onclick: () => dialog.close(value) },
+        { open: "Open its rows here", compare: "Compare with it", "": "Cancel" }[value],
+      );
+    put(
+      dialog,
+      el("h2", { id: "asktitle" }, el("bdi", {}, file.name)),
+      el("p", {}, `${bytes(file.size)}. `, page ? "An earlier run's page." : "Rows of a run."),
+      el("div", { class: "buttons" }, answer("compare"), answer("open"), answer("")),
+    );
     dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });
     dialog.returnValue = "";
     dialog.showModal();

@@ -12,24 +12,52 @@ async function exportJsonl(store, rows, name = "rows.jsonl") {
 /** A CSV cell; what a spreadsheet would take for a formula gets an apostrophe in front. */
 function csvCell(value) {
   let text = asText(value ?? "");
-  if (typeof value !== "number" && /^[\s\0"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|^[\t\r\n]/.test(text) && !/^-?[0-9]+(\.[0-9]+)?$/.test(text)) text = `'${text}`;
+  if (
+    typeof value !== "number" &&
+    /^[\s\0"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|^[\t\r\n]/.test(text) &&
+    !/^-?[0-9]+(\.[0-9]+)?$/.test(text)
+  )
+    text = `'${text}`;
   return /[",\r\n']/.test(text) || text !== text.trim() ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
 const CSV_COLUMNS = {
-  line: (view) => view.line, id: (view) => view.id, status: (view) => view.status, endpoint: (view) => view.endpoint, finish_reason: (view) => view.finish,
-  prompt: (view) => view.turns.map((turn) => (view.turns.length > 1 ? `${turn.role}: ${turn.text}` : turn.text)).join("\n\n"),
-  answer: (view) => view.answers.map((answer) => answer.text || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join("\n")).join("\n\n"),
-  reasoning: (view) => view.answers.map((answer) => answer.reasoning || "").join("\n\n").trim(),
-  result: (view) => resultText(view), prompt_tokens: (view) => view.tokensIn, completion_tokens: (view) => view.tokensOut, seconds: (view) => view.seconds, attempts: (view) => view.attempts,
-  worker: (view) => view.worker, error_code: (view) => view.error?.code, error_message: (view) => view.error?.message,
+  line: (view) => view.line,
+  id: (view) => view.id,
+  status: (view) => view.status,
+  endpoint: (view) => view.endpoint,
+  finish_reason: (view) => view.finish,
+  prompt: (view) =>
+    view.turns.map((turn) => (view.turns.length > 1 ? `${turn.role}: ${turn.text}` : turn.text)).join("\n\n"),
+  answer: (view) =>
+    view.answers
+      .map(
+        (answer) => answer.text || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join("\n"),
+      )
+      .join("\n\n"),
+  reasoning: (view) =>
+    view.answers
+      .map((answer) => answer.reasoning || "")
+      .join("\n\n")
+      .trim(),
+  result: (view) => resultText(view),
+  prompt_tokens: (view) => view.tokensIn,
+  completion_tokens: (view) => view.tokensOut,
+  seconds: (view) => view.seconds,
+  attempts: (view) => view.attempts,
+  worker: (view) => view.worker,
+  error_code: (view) => view.error?.code,
+  error_message: (view) => view.error?.message,
 };
 
 /** Scores, labels and vectors as JSON, for rows that answer without text. */
 function resultText(view) {
   const kind = kindOf(view);
   if (kind === "rank") return JSON.stringify(ranksOf(view.body, []).map(({ index, score }) => ({ index, score })));
-  if (kind === "class") return classesOf(view.body).map((item) => item.label).join(", ");
+  if (kind === "class")
+    return classesOf(view.body)
+      .map((item) => item.label)
+      .join(", ");
   return kind === "embedding" ? JSON.stringify(vectorsOf(view.body)[0]?.values) : "";
 }
 

@@ -1,7 +1,21 @@
 // The panel of filters and the chips that say which are on. Draws from the query and the store; changes go through `change`.
 
-const CHOICE_TITLES = { status: "Status", finish: "Finish reason", endpoint: "Endpoint", code: "Error", kind: "Kind", dialect: "Format", worker: "Worker", label: "Class" };
-const RANGE_TITLES = { tokensOut: "Tokens out", tokensIn: "Tokens in", length: "Answer characters", seconds: "Latency, seconds" };
+const CHOICE_TITLES = {
+  status: "Status",
+  finish: "Finish reason",
+  endpoint: "Endpoint",
+  code: "Error",
+  kind: "Kind",
+  dialect: "Format",
+  worker: "Worker",
+  label: "Class",
+};
+const RANGE_TITLES = {
+  tokensOut: "Tokens out",
+  tokensIn: "Tokens in",
+  length: "Answer characters",
+  seconds: "Latency, seconds",
+};
 
 /** Draw the panel. Groups with a single value are left out: they separate nothing. */
 function filterPanel(store, query, change) {
@@ -18,9 +32,21 @@ function hasNumbers(store, name) {
 function choiceGroup(store, query, name, change) {
   const values = tallyNames(store, name).filter(([value]) => value);
   if (values.length < 2 && !query[name]) return null;
-  const boxes = values.slice(0, 12).map(([value, rows]) => el("label", { class: "check" },
-    el("input", { type: "checkbox", checked: query[name]?.has(value), onchange: (event) => change({ [name]: toggled(query[name], value, event.target.checked) }) }),
-    el("span", { dir: "auto" }, value), el("span", { class: "muted" }, count(rows))));
+  const boxes = values
+    .slice(0, 12)
+    .map(([value, rows]) =>
+      el(
+        "label",
+        { class: "check" },
+        el("input", {
+          type: "checkbox",
+          checked: query[name]?.has(value),
+          onchange: (event) => change({ [name]: toggled(query[name], value, event.target.checked) }),
+        }),
+        el("span", { dir: "auto" }, value),
+        el("span", { class: "muted" }, count(rows)),
+      ),
+    );
   return el("fieldset", {}, el("legend", {}, CHOICE_TITLES[name]), boxes);
 }
 
@@ -33,38 +59,93 @@ function toggled(set, value, on) {
 }
 
 function rangeGroup(query, name, change) {
-  const field = (end, label) => el("input", { type: "number", min: 0, step: "any", placeholder: label, "aria-label": `${RANGE_TITLES[name]}, ${label}`, value: query[`${name}.${end}`] ?? "", onchange: (event) => change({ [`${name}.${end}`]: event.target.value === "" ? undefined : Number(event.target.value) }) });
-  return el("fieldset", { class: "range" }, el("legend", {}, RANGE_TITLES[name]), field("min", "at least"), field("max", "at most"));
+  const field = (end, label) =>
+    el("input", {
+      type: "number",
+      min: 0,
+      step: "any",
+      placeholder: label,
+      "aria-label": `${RANGE_TITLES[name]}, ${label}`,
+      value: query[`${name}.${end}`] ?? "",
+      onchange: (event) =>
+        change({ [`${name}.${end}`]: event.target.value === "" ? undefined : Number(event.target.value) }),
+    });
+  return el(
+    "fieldset",
+    { class: "range" },
+    el("legend", {}, RANGE_TITLES[name]),
+    field("min", "at least"),
+    field("max", "at most"),
+  );
 }
 
 /** Any pass-through field holds a text. */
 function fieldGroup(store, change) {
   if (!store.fields.size) return null;
   const names = [...store.fields.keys()];
-  const name = el("select", { "aria-label": "Field" }, names.map((value) => el("option", { value }, value)));
-  const value = el("input", { type: "text", placeholder: "holds …", "aria-label": "The field holds", list: "fieldvalues" });
+  const name = el(
+    "select",
+    { "aria-label": "Field" },
+    names.map((value) => el("option", { value }, value)),
+  );
+  const value = el("input", {
+    type: "text",
+    placeholder: "holds …",
+    "aria-label": "The field holds",
+    list: "fieldvalues",
+  });
   const offers = el("datalist", { id: "fieldvalues" });
-  const offer = () => put(offers, [...new Set((store.fields.get(name.value) || []).slice(0, 5000))].filter(Boolean).slice(0, 40).map((text) => el("option", { value: text })));
+  const offer = () =>
+    put(
+      offers,
+      [...new Set((store.fields.get(name.value) || []).slice(0, 5000))]
+        .filter(Boolean)
+        .slice(0, 40)
+        .map((text) => el("option", { value: text })),
+    );
   const add = () => change({ field: { name: name.value, value: value.value } });
   name.addEventListener("change", offer);
   value.addEventListener("keydown", (event) => event.key === "Enter" && add());
   offer();
-  return el("fieldset", { class: "range" }, el("legend", {}, "Field"), name, value, offers, el("button", { type: "button", onclick: add }, "Add"));
+  return el(
+    "fieldset",
+    { class: "range" },
+    el("legend", {}, "Field"),
+    name,
+    value,
+    offers,
+    el("button", { type: "button", onclick: add }, "Add"),
+  );
 }
 
 /** What is on, each with a button to take it off. */
 function queryChips(query, change) {
   const chips = [];
-  const chip = (text, off) => chips.push(el("button", { type: "button", class: "chip on", title: "Take this filter off", onclick: () => change(off) }, el("bdi", {}, text), el("span", { "aria-hidden": "true" }, " ×"), el("span", { class: "offscreen" }, " (take off)")));
+  const chip = (text, off) =>
+    chips.push(
+      el(
+        "button",
+        { type: "button", class: "chip on", title: "Take this filter off", onclick: () => change(off) },
+        el("bdi", {}, text),
+        el("span", { "aria-hidden": "true" }, " ×"),
+        el("span", { class: "offscreen" }, " (take off)"),
+      ),
+    );
   if (query.q) chip(`“${query.q}”`, { q: "" });
-  for (const name of CHOICES) for (const value of query[name] || []) chip(`${CHOICE_TITLES[name]}: ${value}`, { [name]: toggled(query[name], value, false) });
+  for (const name of CHOICES)
+    for (const value of query[name] || [])
+      chip(`${CHOICE_TITLES[name]}: ${value}`, { [name]: toggled(query[name], value, false) });
   for (const name of RANGES) {
     const [low, high] = [query[`${name}.min`], query[`${name}.max`]];
-    if (low !== undefined || high !== undefined) chip(`${RANGE_TITLES[name]} ${rangeText(low, high)}`, { [`${name}.min`]: undefined, [`${name}.max`]: undefined });
+    if (low !== undefined || high !== undefined)
+      chip(`${RANGE_TITLES[name]} ${rangeText(low, high)}`, { [`${name}.min`]: undefined, [`${name}.max`]: undefined });
   }
-  query.fields.forEach((field, n) => chip(`${field.name}: ${field.value || "any"}`, { fields: query.fields.filter((_, i) => i !== n) }));
+  query.fields.forEach((field, n) =>
+    chip(`${field.name}: ${field.value || "any"}`, { fields: query.fields.filter((_, i) => i !== n) }),
+  );
   if (query.compare) chip(query.compare === "differs" ? "Differences only" : "Voted only", { compare: "" });
-  if (chips.length > 1) chips.push(el("button", { type: "button", class: "small", onclick: () => change(null) }, "Clear all"));
+  if (chips.length > 1)
+    chips.push(el("button", { type: "button", class: "small", onclick: () => change(null) }, "Clear all"));
   return chips;
 }
 

@@ -1,7 +1,14 @@
 // The inside of a Markdown paragraph: code, bold, italics, struck text; links as text with their address.
 
-const MARKS = [["**", "strong"], ["__", "strong"], ["~~", "s"], ["*", "em"], ["_", "em"]];
-const LINK = /^!?\[([^\]\n]{0,500})\]\(<?([^()\s>]{0,1000}(?:\([^()\s]{0,200}\)[^()\s>]{0,500})?)>?(?:\s+"[^"\n]{0,200}")?\)/;
+const MARKS = [
+  ["**", "strong"],
+  ["__", "strong"],
+  ["~~", "s"],
+  ["*", "em"],
+  ["_", "em"],
+];
+const LINK =
+  /^!?\[([^\]\n]{0,500})\]\(<?([^()\s>]{0,1000}(?:\([^()\s]{0,200}\)[^()\s>]{0,500})?)>?(?:\s+"[^"\n]{0,200}")?\)/;
 
 /** Render inline Markdown to a list of nodes and strings. */
 function inline(text, depth = 0) {
@@ -9,7 +16,7 @@ function inline(text, depth = 0) {
   let plain = "";
   const flush = () => plain && (out.push(...breaks(plain)), (plain = ""));
   const noEnd = new Set(); // marks known to have no end in the rest, so that no search is made twice
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const found = "`*_~![\\".includes(text[at]) && depth < 6 ? special(text, at, depth, noEnd) : null;
     if (!found) {
       plain += text[at++];
@@ -28,11 +35,15 @@ function inline(text, depth = 0) {
 
 /** A line break in the source stays one. */
 function breaks(text) {
-  return text.split("\n").flatMap((line, i) => (i ? [el("br"), line] : [line])).filter((piece) => piece !== "");
+  return text
+    .split("\n")
+    .flatMap((line, i) => (i ? [el("br"), line] : [line]))
+    .filter((piece) => piece !== "");
 }
 
 function special(text, at, depth, noEnd) {
-  if (text[at] === "\\") return /[\\`*_{}[\]()#+\-.!|~>]/.test(text[at + 1] || "") ? { node: text[at + 1], end: at + 2 } : null;
+  if (text[at] === "\\")
+    return /[\\`*_{}[\]()#+\-.!|~>]/.test(text[at + 1] || "") ? { node: text[at + 1], end: at + 2 } : null;
   if (text[at] === "`") return codeSpan(text, at, noEnd);
   if (text[at] === "[" || text[at] === "!") return linkSpan(text, at, depth);
   for (const [mark, tag] of MARKS) {
@@ -57,7 +68,15 @@ function linkSpan(text, at, depth) {
   if (!match) return null;
   const image = text[at] === "!";
   const words = image ? [`image: ${match[1] || "no description"}`] : inline(match[1], depth + 1);
-  return { node: el("span", { class: "link" }, words, match[2] && match[2] !== match[1] ? el("span", { class: "address", dir: "ltr" }, ` (${match[2]})`) : null), end: at + match[0].length };
+  return {
+    node: el(
+      "span",
+      { class: "link" },
+      words,
+      match[2] && match[2] !== match[1] ? el("span", { class: "address", dir: "ltr" }, ` (${match[2]})`) : null,
+    ),
+    end: at + match[0].length,
+  };
 }
 
 function emphasis(text, at, mark, tag, depth, noEnd) {

@@ -125,7 +125,8 @@ function prettyJson(text, limit = 200000) {
   return pre;
 }
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
+const isObject = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 const isNumber = (value) => typeof value === "number" || value instanceof Exact;
 
 /** A value as one line of text: strings as they are, the rest as JSON. */
@@ -141,5 +142,7 @@ function toJson(value, depth = 0) {
   if (depth > 200) return '"…"';
   if (Array.isArray(value)) return `[${value.map((item) => toJson(item, depth + 1)).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  return `{${Object.keys(value).map((key) => `${JSON.stringify(key)}:${toJson(value[key], depth + 1)}`).join(",")}}`;
+  return `{${Object.keys(value)
+    .map((key) => `${JSON.stringify(key)}:${toJson(value[key], depth + 1)}`)
+    .join(",")}}`;
 }

@@ -1,9 +1,24 @@
 // The keyboard: moving, searching, copying, voting, and `?` for the list of keys.
 
 const KEYS = [
-  [["j", "ArrowDown"], "Next row", "next"], [["k", "ArrowUp"], "Previous row", "previous"], [["PageDown"], "Ten rows on", "pageDown"], [["PageUp"], "Ten rows back", "pageUp"], [["Home"], "First row", "first"], [["End"], "Last row", "last"],
-  [["/"], "Search", "search"], [["Escape"], "Close, or clear the search", "escape"], [["f"], "Filters", "filters"], [["m"], "Markdown or plain text", "manner"], [["s"], "Side by side or stacked", "layout"],
-  [["c"], "Copy the answer", "copy"], [["l"], "Copy a link to the row", "link"], [["e"], "Only failed rows", "failed"], [["1"], "Vote: left is better", "voteLeft"], [["2"], "Vote: tie", "voteTie"], [["3"], "Vote: right is better", "voteRight"], [["?"], "These keys", "help"],
+  [["j", "ArrowDown"], "Next row", "next"],
+  [["k", "ArrowUp"], "Previous row", "previous"],
+  [["PageDown"], "Ten rows on", "pageDown"],
+  [["PageUp"], "Ten rows back", "pageUp"],
+  [["Home"], "First row", "first"],
+  [["End"], "Last row", "last"],
+  [["/"], "Search", "search"],
+  [["Escape"], "Close, or clear the search", "escape"],
+  [["f"], "Filters", "filters"],
+  [["m"], "Markdown or plain text", "manner"],
+  [["s"], "Side by side or stacked", "layout"],
+  [["c"], "Copy the answer", "copy"],
+  [["l"], "Copy a link to the row", "link"],
+  [["e"], "Only failed rows", "failed"],
+  [["1"], "Vote: left is better", "voteLeft"],
+  [["2"], "Vote: tie", "voteTie"],
+  [["3"], "Vote: right is better", "voteRight"],
+  [["?"], "These keys", "help"],
 ];
 const LISTED_ONLY = new Set(["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]); // the page scrolls with them elsewhere
 const NAMES_OF_KEYS = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc", PageDown: "Page ↓", PageUp: "Page ↑" };
@@ -20,7 +35,26 @@ function acceptKeys(actions) {
     if (found && actions[found[2]]?.(event) !== false) event.preventDefault();
   });
   const help = $("help");
-  put(help, el("h2", { id: "helptitle" }, "Keys"), el("dl", { class: "keys" }, KEYS.map(([keys, title]) => el("div", {}, el("dt", {}, keys.map((key) => el("kbd", {}, NAMES_OF_KEYS[key] || key))), el("dd", {}, title)))),
-    el("form", { method: "dialog" }, el("button", {}, "Close")));
+  put(
+    help,
+    el("h2", { id: "helptitle" }, "Keys"),
+    el(
+      "dl",
+      { class: "keys" },
+      KEYS.map(([keys, title]) =>
+        el(
+          "div",
+          {},
+          el(
+            "dt",
+            {},
+            keys.map((key) => el("kbd", {}, NAMES_OF_KEYS[key] || key)),
+          ),
+          el("dd", {}, title),
+        ),
+      ),
+    ),
+    el("form", { method: "dialog" }, el("button", {}, "Close")),
+  );
   $("helpbutton").addEventListener("click", () => help.showModal());
 }

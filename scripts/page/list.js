@@ -74,8 +74,21 @@ class RowList {
   make(store, row, position, total) {
     const status = store.name("status", row);
     const texts = el("span", { class: "texts" });
-    const node = el("div", { class: `row ${status}`, role: "option", id: `option-${row}`, "aria-setsize": total, "aria-posinset": position + 1, "data-position": position, "data-line": store.line[row] },
-      el("span", { class: "line" }, el("span", { class: `dot ${status}`, title: status }), String(store.line[row])), texts, rowMeta(store, row, this.source().differs));
+    const node = el(
+      "div",
+      {
+        class: `row ${status}`,
+        role: "option",
+        id: `option-${row}`,
+        "aria-setsize": total,
+        "aria-posinset": position + 1,
+        "data-position": position,
+        "data-line": store.line[row],
+      },
+      el("span", { class: "line" }, el("span", { class: `dot ${status}`, title: status }), String(store.line[row])),
+      texts,
+      rowMeta(store, row, this.source().differs),
+    );
     this.host.append(node);
     this.describe(store, row, texts, node);
     return node;
@@ -89,7 +102,11 @@ class RowList {
       if (this.snippets.size > SNIPPETS) this.snippets.clear();
       this.snippets.set(row, snippet);
     }
-    put(texts, el("span", { class: "prompt", dir: "auto" }, snippet.prompt), el("span", { class: `reply ${snippet.tone}`, dir: "auto" }, snippet.reply));
+    put(
+      texts,
+      el("span", { class: "prompt", dir: "auto" }, snippet.prompt),
+      el("span", { class: `reply ${snippet.tone}`, dir: "auto" }, snippet.reply),
+    );
     markHits(texts, words);
   }
 
@@ -112,30 +129,61 @@ const stickyHeight = () => $("toolbar").getBoundingClientRect().height;
 function rowMeta(store, row, differs) {
   const tokens = store.tokensOut[row] >= 0 ? store.tokensOut[row] : NaN;
   const finish = store.name("finish", row);
-  return el("span", { class: "rowmeta" },
+  return el(
+    "span",
+    { class: "rowmeta" },
     differs ? el("span", { class: `chip ${differs(row) ? "warn" : ""}` }, differs(row) ? "differs" : "same") : null,
     CUT.includes(finish) ? el("span", { class: "chip warn", title: "Cut off at the token limit" }, "cut off") : null,
-    store.name("status", row) !== "succeeded" ? el("span", { class: "chip bad" }, store.name("status", row)) : Number.isFinite(tokens) ? el("span", { class: "muted", title: "Tokens out" }, `${short.format(tokens)} tok`) : null);
+    store.name("status", row) !== "succeeded"
+      ? el("span", { class: "chip bad" }, store.name("status", row))
+      : Number.isFinite(tokens)
+        ? el("span", { class: "muted", title: "Tokens out" }, `${short.format(tokens)} tok`)
+        : null,
+  );
 }
 
 /** Two lines that say what a row is about; a hit that lies further on is brought into them. */
 function snippetOf(view, words) {
   const asked = view.turns.filter((turn) => turn.role !== "system").map((turn) => turn.text);
-  const prompt = around(asked[asked.length - 1] === undefined ? view.id : view.turns.length > 3 ? asked[asked.length - 1] : asked[0], words);
-  if (view.error) return { prompt: prompt || view.id || "(not a row)", reply: around(`${view.error.code}: ${view.error.message}`, words), tone: "bad" };
+  const prompt = around(
+    asked[asked.length - 1] === undefined ? view.id : view.turns.length > 3 ? asked[asked.length - 1] : asked[0],
+    words,
+  );
+  if (view.error)
+    return {
+      prompt: prompt || view.id || "(not a row)",
+      reply: around(`${view.error.code}: ${view.error.message}`, words),
+      tone: "bad",
+    };
   return { prompt: prompt || view.id || "(no prompt)", reply: replyOf(view, words), tone: "" };
 }
 
 function replyOf(view, words) {
   const kind = kindOf(view);
   const [answer] = view.answers;
-  if (answer) return around(answer.text || answer.refusal || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join(" ") || answer.reasoning || "(empty)", words);
+  if (answer)
+    return around(
+      answer.text ||
+        answer.refusal ||
+        (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join(" ") ||
+        answer.reasoning ||
+        "(empty)",
+      words,
+    );
   if (kind === "embedding") {
     const [{ values } = { values: [] }] = vectorsOf(view.body);
     return `${count(values.length)} dimensions · norm ${norm(values).toFixed(3)}`;
   }
-  if (kind === "rank") return ranksOf(view.body, view.turns).slice(0, 3).map((item) => `${item.score.toFixed(3)} ${item.text || "document " + item.index}`).join(" · ").slice(0, 240);
-  if (kind === "class") return classesOf(view.body).map((item) => item.label || "(no label)").join(", ");
+  if (kind === "rank")
+    return ranksOf(view.body, view.turns)
+      .slice(0, 3)
+      .map((item) => `${item.score.toFixed(3)} ${item.text || "document " + item.index}`)
+      .join(" · ")
+      .slice(0, 240);
+  if (kind === "class")
+    return classesOf(view.body)
+      .map((item) => item.label || "(no label)")
+      .join(", ");
   return oneLine(view.output);
 }
 

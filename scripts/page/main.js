@@ -1,6 +1,16 @@
 // Joins every button, key and file to what it does, and starts the page.
 
-const list = new RowList($("list"), () => ({ store: state.store, rows: state.rows, at: state.at, words: wordsOf(state.query.q), differs: state.comparison && ((at) => state.comparison.differs(at)) }), (position, byHand) => openPosition(position, byHand));
+const list = new RowList(
+  $("list"),
+  () => ({
+    store: state.store,
+    rows: state.rows,
+    at: state.at,
+    words: wordsOf(state.query.q),
+    differs: state.comparison && ((at) => state.comparison.differs(at)),
+  }),
+  (position, byHand) => openPosition(position, byHand),
+);
 
 /** Close what is open on a phone, or clear the search and go back to the rows. */
 function leave() {
@@ -18,7 +28,9 @@ function showFilters() {
 
 /** The pane keeps clear of the toolbar, whatever its height. */
 function watchToolbar() {
-  new ResizeObserver(() => document.body.style.setProperty("--sticky", `${Math.ceil(stickyHeight())}px`)).observe($("toolbar"));
+  new ResizeObserver(() => document.body.style.setProperty("--sticky", `${Math.ceil(stickyHeight())}px`)).observe(
+    $("toolbar"),
+  );
 }
 
 /** Join the buttons to what they do. */
@@ -42,15 +54,37 @@ function connect() {
   $("retry").addEventListener("click", () => exportRetry(state.store));
   $("skip").addEventListener("click", () => $("list").focus());
   for (const button of document.querySelectorAll("[data-status]")) {
-    button.addEventListener("click", () => change({ all: { status: undefined, finish: undefined }, failed: { status: new Set(["failed", "missing"]), finish: undefined }, cut: { status: undefined, finish: new Set(CUT) } }[button.dataset.status]));
+    button.addEventListener("click", () =>
+      change(
+        {
+          all: { status: undefined, finish: undefined },
+          failed: { status: new Set(["failed", "missing"]), finish: undefined },
+          cut: { status: undefined, finish: new Set(CUT) },
+        }[button.dataset.status],
+      ),
+    );
   }
   addEventListener("hashchange", readAddress);
   acceptFiles(takeFile);
   acceptPrinting(() => state);
   acceptKeys({
-    next: () => step(1), previous: () => step(-1), pageDown: () => step(10), pageUp: () => step(-10), first: () => step(-Infinity), last: () => step(Infinity),
-    search: () => $("search").focus(), filters: showFilters, manner: () => $("manner").click(), layout: () => $("layout").click(), copy: () => copy(answerText(), "Answer"), link: () => copy(rowLink(), "Link"),
-    failed: onlyFailed, voteLeft: () => vote("left"), voteTie: () => vote("tie"), voteRight: () => vote("right"), help: () => $("help").showModal(),
+    next: () => step(1),
+    previous: () => step(-1),
+    pageDown: () => step(10),
+    pageUp: () => step(-10),
+    first: () => step(-Infinity),
+    last: () => step(Infinity),
+    search: () => $("search").focus(),
+    filters: showFilters,
+    manner: () => $("manner").click(),
+    layout: () => $("layout").click(),
+    copy: () => copy(answerText(), "Answer"),
+    link: () => copy(rowLink(), "Link"),
+    failed: onlyFailed,
+    voteLeft: () => vote("left"),
+    voteTie: () => vote("tie"),
+    voteRight: () => vote("right"),
+    help: () => $("help").showModal(),
     escape: leave,
   });
 }

@@ -7,7 +7,7 @@ const MAX_NESTING = 8;
 function markdown(text, depth = 0) {
   const lines = text.replace(/\r\n?/g, "\n").split("\n");
   const out = document.createDocumentFragment();
-  for (let at = 0; at < lines.length; ) at = nextBlock(lines, at, out, depth);
+  for (let at = 0; at < lines.length;) at = nextBlock(lines, at, out, depth);
   return out;
 }
 
@@ -34,7 +34,13 @@ function nextBlock(lines, at, out, depth) {
   }
   if (/^ {0,3}>/.test(line) && depth < MAX_NESTING) return quoteBlock(lines, at, out, depth);
   if (ITEM.test(line) && depth < MAX_NESTING) return listBlock(lines, at, out, depth);
-  if (line.includes("|") && at + 1 < lines.length && lines[at + 1].includes("-") && DIVIDER.test(lines[at + 1].slice(0, 4000)) && lines[at + 1].includes("|")) {
+  if (
+    line.includes("|") &&
+    at + 1 < lines.length &&
+    lines[at + 1].includes("-") &&
+    DIVIDER.test(lines[at + 1].slice(0, 4000)) &&
+    lines[at + 1].includes("|")
+  ) {
     return tableBlock(lines, at, out);
   }
   return paragraph(lines, at, out);
@@ -51,9 +57,12 @@ function codeBlock(lines, at, out, fence) {
 
 /** Code with its language and a copy button. */
 function codeBox(text, language) {
-  return el("figure", { class: "code" },
+  return el(
+    "figure",
+    { class: "code" },
     el("figcaption", {}, el("span", {}, language || "code"), copyButton("Copy", "Code", text)),
-    el("pre", { dir: "ltr", tabindex: "0" }, el("code", {}, text)));
+    el("pre", { dir: "ltr", tabindex: "0" }, el("code", {}, text)),
+  );
 }
 
 function quoteBlock(lines, at, out, depth) {
@@ -70,10 +79,20 @@ function listBlock(lines, at, out, depth) {
   const first = lines[at].match(ITEM);
   const ordered = /\d/.test(first[2]);
   const base = indentOf(lines[at]);
-  const node = el(ordered ? "ol" : "ul", { dir: "auto", start: ordered && parseInt(first[2], 10) !== 1 ? parseInt(first[2], 10) : null });
+  const node = el(ordered ? "ol" : "ul", {
+    dir: "auto",
+    start: ordered && parseInt(first[2], 10) !== 1 ? parseInt(first[2], 10) : null,
+  });
   while (at < lines.length) {
     const marker = lines[at].match(ITEM);
-    if (!marker || indentOf(lines[at]) < base || indentOf(lines[at]) > base + 3 || /\d/.test(marker[2]) !== ordered || RULE.test(lines[at])) break;
+    if (
+      !marker ||
+      indentOf(lines[at]) < base ||
+      indentOf(lines[at]) > base + 3 ||
+      /\d/.test(marker[2]) !== ordered ||
+      RULE.test(lines[at])
+    )
+      break;
     const body = [lines[at++].slice(marker[0].length)];
     while (at < lines.length && belongs(lines, at, base)) body.push(lines[at++]);
     node.append(listItem(body, depth));
@@ -87,7 +106,9 @@ function belongs(lines, at, base) {
   const line = lines[at];
   if (!line.trim()) return at + 1 < lines.length && lines[at + 1].trim() !== "" && indentOf(lines[at + 1]) > base + 1;
   if (indentOf(line) > base + 1) return true;
-  return !ITEM.test(line) && !HEADING.test(line) && !FENCE.test(line) && !RULE.test(line) && lines[at - 1].trim() !== "";
+  return (
+    !ITEM.test(line) && !HEADING.test(line) && !FENCE.test(line) && !RULE.test(line) && lines[at - 1].trim() !== ""
+  );
 }
 
 function listItem(body, depth) {
@@ -102,23 +123,53 @@ function listItem(body, depth) {
   return el("li", {}, content);
 }
 
-const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, "|"));
+const cells = (line) =>
+  line
+    .trim()
+    .replace(/^\||\|$/g, "")
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replace(/\\\|/g, "|"));
 
 function tableBlock(lines, at, out) {
-  const sides = cells(lines[at + 1]).map((cell) => (/^:.*:$/.test(cell) ? "center" : cell.endsWith(":") ? "end" : "start"));
-  const row = (line, tag) => el("tr", {}, cells(line).slice(0, 60).map((cell, i) => el(tag, { class: sides[i] || "start", dir: "auto", scope: tag === "th" ? "col" : null }, inline(cell))));
+  const sides = cells(lines[at + 1]).map((cell) =>
+    /^:.*:$/.test(cell) ? "center" : cell.endsWith(":") ? "end" : "start",
+  );
+  const row = (line, tag) =>
+    el(
+      "tr",
+      {},
+      cells(line)
+        .slice(0, 60)
+        .map((cell, i) =>
+          el(tag, { class: sides[i] || "start", dir: "auto", scope: tag === "th" ? "col" : null }, inline(cell)),
+        ),
+    );
   const head = row(lines[at], "th");
   const body = el("tbody");
   at += 2;
   while (at < lines.length && lines[at].includes("|") && lines[at].trim()) body.append(row(lines[at++], "td"));
-  out.append(el("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, el("table", {}, el("thead", {}, head), body)));
+  out.append(
+    el(
+      "div",
+      { class: "table", tabindex: "0", role: "group", "aria-label": "Table" },
+      el("table", {}, el("thead", {}, head), body),
+    ),
+  );
   return at;
 }
 
 function paragraph(lines, at, out) {
   const body = [];
   do body.push(lines[at++]);
-  while (at < lines.length && lines[at].trim() && !FENCE.test(lines[at]) && !HEADING.test(lines[at]) && !/^ {0,3}>/.test(lines[at]) && !ITEM.test(lines[at]) && !RULE.test(lines[at]));
+  while (
+    at < lines.length &&
+    lines[at].trim() &&
+    !FENCE.test(lines[at]) &&
+    !HEADING.test(lines[at]) &&
+    !/^ {0,3}>/.test(lines[at]) &&
+    !ITEM.test(lines[at]) &&
+    !RULE.test(lines[at])
+  );
   out.append(el("p", { dir: "auto" }, inline(body.join("\n"))));
   return at;
 }

@@ -12,17 +12,54 @@ function outcome(summary, pick) {
     ["failed", failed - missing, "Failed", { status: ["failed"] }],
     ["missing", missing, "Missing: no worker left a result", { status: ["missing"] }],
   ];
-  const bar = el("div", { class: "shares", "aria-hidden": "true" }, parts.map(([name, value]) => {
-    const part = el("span", { class: TONES[name] });
-    part.style.flexGrow = value;
-    return value > 0 ? part : null;
-  }));
+  const bar = el(
+    "div",
+    { class: "shares", "aria-hidden": "true" },
+    parts.map(([name, value]) => {
+      const part = el("span", { class: TONES[name] });
+      part.style.flexGrow = value;
+      return value > 0 ? part : null;
+    }),
+  );
   const all = failed === 0 && succeeded > 0;
-  return el("section", { class: "card outcome", "aria-label": "Outcome" },
-    el("p", { class: "headline" }, all ? (succeeded === 1 ? "The row was answered" : `All ${count(succeeded)} rows answered`) : `${count(succeeded)} of ${plural(requested, "row")} answered`, truncated ? `, ${count(truncated)} cut off` : ""),
+  return el(
+    "section",
+    { class: "card outcome", "aria-label": "Outcome" },
+    el(
+      "p",
+      { class: "headline" },
+      all
+        ? succeeded === 1
+          ? "The row was answered"
+          : `All ${count(succeeded)} rows answered`
+        : `${count(succeeded)} of ${plural(requested, "row")} answered`,
+      truncated ? `, ${count(truncated)} cut off` : "",
+    ),
     bar,
-    el("ul", { class: "legend" }, parts.filter(([name, value]) => value > 0 || name === "failed").map(([name, value, hint, filter]) =>
-      el("li", {}, el("button", { type: "button", class: `tile ${TONES[name]}`, title: `${hint}: show these rows`, onclick: () => pick(filter) }, el("b", {}, count(value)), ` ${name}`)))));
+    el(
+      "ul",
+      { class: "legend" },
+      parts
+        .filter(([name, value]) => value > 0 || name === "failed")
+        .map(([name, value, hint, filter]) =>
+          el(
+            "li",
+            {},
+            el(
+              "button",
+              {
+                type: "button",
+                class: `tile ${TONES[name]}`,
+                title: `${hint}: show these rows`,
+                onclick: () => pick(filter),
+              },
+              el("b", {}, count(value)),
+              ` ${name}`,
+            ),
+          ),
+        ),
+    ),
+  );
 }
 
 /** The figures beside it. */
@@ -36,19 +73,34 @@ function figures(summary) {
     ["Workers", count(summary.workers || 0), "Sessions that answered rows"],
     ["Model loads", count(summary.model_loads || 0), "Once a session is what should be"],
   ];
-  return el("dl", { class: "card figures" }, facts.map(([name, value, hint]) => el("div", { title: hint }, el("dt", {}, name), el("dd", {}, value))));
+  return el(
+    "dl",
+    { class: "card figures" },
+    facts.map(([name, value, hint]) => el("div", { title: hint }, el("dt", {}, name), el("dd", {}, value))),
+  );
 }
 
 /** What a reader must know before trusting the page: rows not asked for, rows not held, what aggregate noted. */
 function remarks(summary, held) {
   const list = [...(summary.notes || [])];
-  if (summary.not_requested) list.push(`${plural(summary.not_requested, "line")} of the input ${summary.not_requested === 1 ? "was" : "were"} not requested (Prompts).`);
+  if (summary.not_requested)
+    list.push(
+      `${plural(summary.not_requested, "line")} of the input ${summary.not_requested === 1 ? "was" : "were"} not requested (Prompts).`,
+    );
   if (summary.past_end) list.push(`${plural(summary.past_end, "requested line")} past the end of the file.`);
   if (summary.blank) list.push(`${plural(summary.blank, "blank line")} skipped.`);
   if (held.held < held.rows) {
-    list.push(`This page holds ${count(held.held)} of ${plural(held.rows, "row")}, ${held.failed_held < held.failed ? `${count(held.failed_held)} of the` : "all"} ${count(held.failed)} failed ones among them. Drop output.jsonl on it to open every row.`);
+    list.push(
+      `This page holds ${count(held.held)} of ${plural(held.rows, "row")}, ${held.failed_held < held.failed ? `${count(held.failed_held)} of the` : "all"} ${count(held.failed)} failed ones among them. Drop output.jsonl on it to open every row.`,
+    );
   }
-  return list.length ? el("ul", { class: "remarks" }, list.map((text) => el("li", { dir: "auto" }, text))) : null;
+  return list.length
+    ? el(
+        "ul",
+        { class: "remarks" },
+        list.map((text) => el("li", { dir: "auto" }, text)),
+      )
+    : null;
 }
 
 /** Model, file, parameters, times: everything that says how to run it again. */
@@ -56,13 +108,29 @@ function howItWasRun(summary) {
   const input = summary.input || {};
   const records = summary.records || {};
   const facts = [
-    ["Model", summary.model], ["Input", input.name], ["Lines in it", input.lines], ["SHA-256 of it", input.sha256], ["Started", summary.started], ["Finished", summary.finished],
-    ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]), ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
-    ...(records.total ? [["Records (total, success, error)", [records.total, records.success, records.error].join(", ")]] : []),
+    ["Model", summary.model],
+    ["Input", input.name],
+    ["Lines in it", input.lines],
+    ["SHA-256 of it", input.sha256],
+    ["Started", summary.started],
+    ["Finished", summary.finished],
+    ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]),
+    ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
+    ...(records.total
+      ? [["Records (total, success, error)", [records.total, records.success, records.error].join(", ")]]
+      : []),
     ...Object.entries(summary.parameters || {}),
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return el("details", { class: "card run" }, el("summary", {}, "How it was run"),
-    el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, asText(value))))));
+  return el(
+    "details",
+    { class: "card run" },
+    el("summary", {}, "How it was run"),
+    el(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, asText(value)))),
+    ),
+  );
 }
 
 /** The charts that need no rows. */
@@ -80,41 +148,90 @@ function latencyCard(tally, pick) {
   const [low, high] = [tally.latency[0][0], tally.latency[tally.latency.length - 1][0]];
   const found = new Map(tally.latency);
   const edge = (bin) => 2 ** (bin / tally.bins);
-  const bins = Array.from({ length: high - low + 1 }, (_, i) => ({ from: edge(low + i), to: edge(low + i + 1), n: found.get(low + i) || 0 }));
+  const bins = Array.from({ length: high - low + 1 }, (_, i) => ({
+    from: edge(low + i),
+    to: edge(low + i + 1),
+    n: found.get(low + i) || 0,
+  }));
   const total = bins.reduce((sum, bin) => sum + bin.n, 0);
   let seen = 0;
   const middle = bins.find((bin) => (seen += bin.n) * 2 >= total);
   const note = `half within ${duration(middle.to)}`;
-  return card("Latency", note, histogram(bins, { label: duration, unit: "", sentence: `Latencies of ${plural(total, "row")}: ${note}`, pick: (bin) => pick({}, { "seconds.min": bin.from, "seconds.max": bin.to }) }));
+  return card(
+    "Latency",
+    note,
+    histogram(bins, {
+      label: duration,
+      unit: "",
+      sentence: `Latencies of ${plural(total, "row")}: ${note}`,
+      pick: (bin) => pick({}, { "seconds.min": bin.from, "seconds.max": bin.to }),
+    }),
+  );
 }
 
 /** The charts of the rows read so far. */
 function rowCharts(store, pick) {
   const charts = [];
   const reasons = tallyNames(store, "finish").filter(([name]) => name);
-  if (reasons.length) charts.push(card("Finish reasons", null, bars(reasons.map(([name, value]) => ({ name, value, tone: CUT.includes(name) ? "warn" : "", pick: () => pick({ finish: [name] }) })))));
+  if (reasons.length)
+    charts.push(
+      card(
+        "Finish reasons",
+        null,
+        bars(
+          reasons.map(([name, value]) => ({
+            name,
+            value,
+            tone: CUT.includes(name) ? "warn" : "",
+            pick: () => pick({ finish: [name] }),
+          })),
+        ),
+      ),
+    );
   const lengths = lengthCard(store, pick);
   if (lengths) charts.push(lengths);
   const labels = tallyNames(store, "label").filter(([name]) => name);
-  if (labels.length) charts.push(card("Classes", null, bars(labels.map(([name, value]) => ({ name, value, pick: () => pick({ label: [name] }) })))));
+  if (labels.length)
+    charts.push(
+      card(
+        "Classes",
+        null,
+        bars(labels.map(([name, value]) => ({ name, value, pick: () => pick({ label: [name] }) }))),
+      ),
+    );
   return charts;
 }
 
 function lengthCard(store, pick) {
   const kind = store.kindNames.of("text");
-  const column = (name) => Array.from({ length: store.size }, (_, at) => (store.kind[at] === kind ? store[name][at] : NaN)).filter((value) => value >= 0);
+  const column = (name) =>
+    Array.from({ length: store.size }, (_, at) => (store.kind[at] === kind ? store[name][at] : NaN)).filter(
+      (value) => value >= 0,
+    );
   let values = column("tokensOut");
   const [name, unit] = values.length ? ["tokensOut", "tokens"] : ["length", "characters"];
   if (!values.length) values = column("length");
   if (!values.length) return null;
   const sorted = values.sort((a, b) => a - b);
   const note = `half below ${count(quantile(sorted, 0.5))} ${unit}`;
-  return card("Answer lengths", note, histogram(binned(sorted), { label: short.format, unit, sentence: `Lengths of ${plural(sorted.length, "answer")}: ${note}, the longest ${count(sorted[sorted.length - 1])}`, pick: (bin) => pick({}, { [`${name}.min`]: bin.from, [`${name}.max`]: bin.to }) }));
+  return card(
+    "Answer lengths",
+    note,
+    histogram(binned(sorted), {
+      label: short.format,
+      unit,
+      sentence: `Lengths of ${plural(sorted.length, "answer")}: ${note}, the longest ${count(sorted[sorted.length - 1])}`,
+      pick: (bin) => pick({}, { [`${name}.min`]: bin.from, [`${name}.max`]: bin.to }),
+    }),
+  );
 }
 
 /** How often each name of a column occurs, most first: [[name, rows]]. */
 function tallyNames(store, column) {
   const counts = new Array(store[column + "Names"].list.length).fill(0);
   for (let at = 0; at < store.size; at++) counts[store[column][at]]++;
-  return counts.map((n, i) => [store[column + "Names"].list[i], n]).filter(([, n]) => n).sort((a, b) => b[1] - a[1]);
+  return counts
+    .map((n, i) => [store[column + "Names"].list[i], n])
+    .filter(([, n]) => n)
+    .sort((a, b) => b[1] - a[1]);
 }

@@ -8,8 +8,24 @@ function acceptPrinting(source) {
     const { store, rows } = source();
     const shown = [...rows.slice(0, PRINT_ROWS)];
     const views = await Promise.all(shown.map((at) => store.view(at)));
-    put($("print"), el("h2", {}, rows.length > shown.length ? `The first ${count(shown.length)} of ${plural(rows.length, "row")}` : plural(rows.length, "row")),
-      views.map((view, n) => el("article", {}, el("h3", {}, `Line ${view.line}`, view.id ? ` · ${view.id}` : ""), detailPane(store, view, shown[n], { manner: "markdown", words: [] }))));
+    put(
+      $("print"),
+      el(
+        "h2",
+        {},
+        rows.length > shown.length
+          ? `The first ${count(shown.length)} of ${plural(rows.length, "row")}`
+          : plural(rows.length, "row"),
+      ),
+      views.map((view, n) =>
+        el(
+          "article",
+          {},
+          el("h3", {}, `Line ${view.line}`, view.id ? ` · ${view.id}` : ""),
+          detailPane(store, view, shown[n], { manner: "markdown", words: [] }),
+        ),
+      ),
+    );
   };
   $("printbutton").addEventListener("click", async () => {
     await fillPages();

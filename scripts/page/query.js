@@ -1,8 +1,15 @@
 // What is shown: a filter that lives in the address, and the order of the rows. Pure functions over a store.
 
 const SORTS = [
-  ["line", "Line"], ["tokensOut", "Tokens out"], ["tokensIn", "Tokens in"], ["length", "Answer length"], ["seconds", "Latency"],
-  ["started", "Start time"], ["attempts", "Attempts"], ["status", "Status"], ["finish", "Finish reason"],
+  ["line", "Line"],
+  ["tokensOut", "Tokens out"],
+  ["tokensIn", "Tokens in"],
+  ["length", "Answer length"],
+  ["seconds", "Latency"],
+  ["started", "Start time"],
+  ["attempts", "Attempts"],
+  ["status", "Status"],
+  ["finish", "Finish reason"],
 ];
 const CHOICES = ["status", "finish", "endpoint", "code", "kind", "dialect", "worker", "label"];
 const RANGES = ["tokensOut", "tokensIn", "length", "seconds"];
@@ -29,7 +36,6 @@ function parseHash(hash) {
   const sort = parts.get("sort") || "line";
   query.down = sort.startsWith("-");
   query.sort = sort.replace(/^-/, "");
-  query.compare = parts.get("compare") || "";
   const row = parseInt(parts.get("row"), 10);
   return { query, row: Number.isFinite(row) ? row : null };
 }
@@ -40,23 +46,29 @@ function formatHash(query, row) {
   if (query.q) parts.set("q", query.q);
   for (const name of CHOICES) for (const value of query[name] || []) parts.append(name, value);
   for (const name of RANGES) {
-    for (const end of ["min", "max"]) if (query[`${name}.${end}`] !== undefined) parts.set(`${name}.${end}`, query[`${name}.${end}`]);
+    for (const end of ["min", "max"])
+      if (query[`${name}.${end}`] !== undefined) parts.set(`${name}.${end}`, query[`${name}.${end}`]);
   }
   for (const { name, value } of query.fields) parts.append("field", `${name}=${value}`);
   if (query.sort !== "line" || query.down) parts.set("sort", (query.down ? "-" : "") + query.sort);
-  if (query.compare) parts.set("compare", query.compare);
   if (row !== null) parts.set("row", row);
   return `#${parts}`;
 }
 
 /** The words of a search: "in quotes" is one word; small letters. */
 function wordsOf(q) {
-  return [...q.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)].map((match) => match[1] || match[2]).filter((word) => word !== '"');
+  return [...q.toLowerCase().matchAll(/"([^"]+)"|(\S+)/g)]
+    .map((match) => match[1] || match[2])
+    .filter((word) => word !== '"');
 }
 
 /** Whether the query lets every row through. */
 const isOpen = (query) =>
-  !query.q && !query.fields.length && !query.compare && !CHOICES.some((name) => query[name]) && !RANGES.some((name) => `${name}.min` in query || `${name}.max` in query);
+  !query.q &&
+  !query.fields.length &&
+  !query.compare &&
+  !CHOICES.some((name) => query[name]) &&
+  !RANGES.some((name) => `${name}.min` in query || `${name}.max` in query);
 
 /** One test for each part of the filter but the search. */
 function testsOf(store, query) {
@@ -75,7 +87,11 @@ function testsOf(store, query) {
   for (const { name, value } of query.fields) {
     const column = store.fields.get(name) || [];
     const wanted = value.toLowerCase();
-    tests.push(wanted === "" ? (at) => column[at] !== undefined : (at) => column[at] !== undefined && column[at].toLowerCase().includes(wanted));
+    tests.push(
+      wanted === ""
+        ? (at) => column[at] !== undefined
+        : (at) => column[at] !== undefined && column[at].toLowerCase().includes(wanted),
+    );
   }
   return tests;
 }
@@ -108,7 +124,11 @@ function sortRows(store, query, rows) {
     if (!sorted) rows.sort(byLine);
     return query.down ? rows.reverse() : rows;
   }
-  const value = field ? (at) => field[at] : NAMES.includes(query.sort) ? (at) => store.name(query.sort, at) || undefined : (at) => store[query.sort]?.[at];
+  const value = field
+    ? (at) => field[at]
+    : NAMES.includes(query.sort)
+      ? (at) => store.name(query.sort, at) || undefined
+      : (at) => store[query.sort]?.[at];
   return rows.sort((a, b) => compareValues(value(a), value(b)) * sign || gaps(value(a), value(b)) || byLine(a, b));
 }
 

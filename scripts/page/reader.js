@@ -24,13 +24,31 @@ function openPosition(position, byHand) {
 /** Show a row in the pane. */
 async function openRow(at) {
   state.at = at;
-  const [view, other] = await Promise.all([state.store.view(at), state.comparison && state.comparison.pairs[at] >= 0 ? state.comparison.right.view(state.comparison.pairs[at]) : null]);
+  const [view, other] = await Promise.all([
+    state.store.view(at),
+    state.comparison && state.comparison.pairs[at] >= 0
+      ? state.comparison.right.view(state.comparison.pairs[at])
+      : null,
+  ]);
   if (state.at !== at) return;
   const compared = state.comparison && comparedBlock(state.comparison, at, view, other, (value) => vote(value));
-  put($("body"), detailPane(state.store, view, at, { manner: state.manner, words: wordsOf(state.query.q), points: state.points, open: (row) => openPosition(positionOf(row), true), compared }));
+  put(
+    $("body"),
+    detailPane(state.store, view, at, {
+      manner: state.manner,
+      words: wordsOf(state.query.q),
+      points: state.points,
+      open: (row) => openPosition(positionOf(row), true),
+      compared,
+    }),
+  );
   $("body").scrollTop = 0;
   $("title").textContent = `Line ${count(view.line)}`;
-  put($("subtitle"), el("span", { class: `chip ${{ failed: "bad", missing: "bad" }[view.status] || "good"}` }, view.status), view.id ? el("bdi", { class: "muted" }, view.id) : null);
+  put(
+    $("subtitle"),
+    el("span", { class: `chip ${{ failed: "bad", missing: "bad" }[view.status] || "good"}` }, view.status),
+    view.id ? el("bdi", { class: "muted" }, view.id) : null,
+  );
   state.view = view;
   drawPlace();
   list.draw();
@@ -62,4 +80,9 @@ function closeRow() {
 
 const rowLink = () => location.href.replace(/#.*$/, "") + `#row=${state.view.line}`;
 const answerText = () => state.view.answers.map((answer) => answer.text || "").join("\n\n");
-const onlyFailed = () => change(statusOf(state.query) === "failed" ? { status: undefined } : { status: new Set(["failed", "missing"]), finish: undefined });
+const onlyFailed = () =>
+  change(
+    statusOf(state.query) === "failed"
+      ? { status: undefined }
+      : { status: new Set(["failed", "missing"]), finish: undefined },
+  );

@@ -52,7 +52,9 @@ async function drawMap() {
 async function takeFile(file) {
   const what = await askWhat(file, await isPage(file));
   if (!what) return;
-  const progress = (rows, share) => ($("count").textContent = `Reading ${file.name}: ${plural(rows, "row")}${share === null ? "" : `, ${Math.round(share * 100)} %`}`);
+  const progress = (rows, share) =>
+    ($("count").textContent =
+      `Reading ${file.name}: ${plural(rows, "row")}${share === null ? "" : `, ${Math.round(share * 100)} %`}`);
   const store = await readFile(file, summary, progress);
   if (!store) return say(`${file.name} holds no rows`);
   if (what === "compare") state.comparison = new Comparison(state.store, store, file.name);

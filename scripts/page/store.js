@@ -1,6 +1,8 @@
 // The rows of one run: a column of numbers for each thing to filter and sort by, the text to search, and a way back to each row.
 
 const KEEP_TEXT = 400e6; // characters of search text held; beyond it a search reads the blocks again
+const OTHERS = "(others)";
+const MAX_NAMES = 5000; // different values of a column; the rest share one
 const MAX_FIELDS = 24; // pass-through fields that become columns
 const DEPTH = 12; // how far into nested values the search looks
 
@@ -12,6 +14,7 @@ class Names {
   }
   of(name) {
     let at = this.known.get(name);
+    if (at === undefined && name !== OTHERS && this.list.length >= MAX_NAMES) return this.of(OTHERS);
     if (at === undefined) {
       this.known.set(name, (at = this.list.length));
       this.list.push(name);
@@ -61,11 +64,22 @@ class Store {
   append(view, block, place) {
     if (this.size === this.line.length) this.grow();
     const at = this.size++;
-    const values = { ...view, block, place, length: view.answers.reduce((sum, answer) => sum + (answer.text || "").length, 0), kind: kindOf(view) };
+    const values = {
+      ...view,
+      block,
+      place,
+      length: view.answers.reduce((sum, answer) => sum + (answer.text || "").length, 0),
+      kind: kindOf(view),
+    };
     values.sum = checksum(view, values.kind);
     for (const name of NUMBERS) this[name][at] = values[name] ?? NaN;
     values.code = view.error ? view.error.code : "";
-    values.label = values.kind === "class" ? classesOf(view.body).map((item) => item.label).find(Boolean) : "";
+    values.label =
+      values.kind === "class"
+        ? classesOf(view.body)
+            .map((item) => item.label)
+            .find(Boolean)
+        : "";
     for (const name of NAMES) this[name][at] = this[name + "Names"].of(values[name] || "");
     this.ids[at] = view.id;
     for (const [name, value] of view.fields) this.field(name, at, value);
@@ -133,7 +147,9 @@ class Store {
 
   async textOf(entry) {
     const data = await this.cache.get(entry.block);
-    return Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this.outputField))).join("\0") + "\0";
+    return (
+      Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this.outputField))).join("\0") + "\0"
+    );
   }
 }
 
@@ -176,7 +192,10 @@ function viewAt(data, i, outputField) {
 /** Everything readable in a row, in small letters: the values, not the names of their fields, and no vectors. */
 function searchText(view) {
   const out = [String(view.line), view.endpoint];
-  for (const [text, value] of [[view.output, view.parsed], [view.input, view.asked]]) {
+  for (const [text, value] of [
+    [view.output, view.parsed],
+    [view.input, view.asked],
+  ]) {
     if (value === undefined) out.push(text);
     else gather(value, out, 0);
   }
@@ -204,7 +223,14 @@ function gather(value, out, depth) {
 /** A number that differs where answers differ (32 bits beside the length). */
 function checksum(view, kind) {
   const { body } = view;
-  const text = kind === "text" ? view.answers.map((answer) => (answer.text || "") + (answer.toolCalls?.length ? JSON.stringify(answer.toolCalls) : "")).join("\0") : view.error ? view.error.code : asText(body.results ?? body.data ?? body.embedding ?? body.score ?? body.scores ?? body.label);
+  const text =
+    kind === "text"
+      ? view.answers
+          .map((answer) => (answer.text || "") + (answer.toolCalls?.length ? JSON.stringify(answer.toolCalls) : ""))
+          .join("\0")
+      : view.error
+        ? view.error.code
+        : asText(body.results ?? body.data ?? body.embedding ?? body.score ?? body.scores ?? body.label);
   let sum = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
   return (sum >>> 0) * 0x100000 + (text.length & 0xfffff);

@@ -56,7 +56,13 @@ async function readVectors(store) {
   for (let i = 0; i < rows.length; i += step) {
     const view = await store.view(rows[i]);
     const [first] = vectorsOf(view.body);
-    if (first) points.push({ at: rows[i], values: first.values, text: oneLine(view.turns.map((turn) => turn.text).join(" "), 90), line: view.line });
+    if (first)
+      points.push({
+        at: rows[i],
+        values: first.values,
+        text: oneLine(view.turns.map((turn) => turn.text).join(" "), 90),
+        line: view.line,
+      });
   }
   const lengths = new Map();
   for (const { values } of points) lengths.set(values.length, (lengths.get(values.length) || 0) + 1);
@@ -73,14 +79,43 @@ function mapCard({ points, total, length }, open) {
     return (value) => 3 + ((value - low) / (high - low || 1)) * 94;
   };
   const [x, y] = [scale(xs), scale(ys)];
-  const picture = svg("svg", { class: "map", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": `Map of ${plural(points.length, "embedding")} on their two main directions` });
-  points.forEach((point, n) => {
-    picture.append(svg("line", { class: "dot", x1: x(xs[n]), y1: y(ys[n]), x2: x(xs[n]) + 0.001, y2: y(ys[n]), "data-at": point.at, onclick: () => open(point.at) }, svg("title", {}, `${point.line}: ${point.text}`)));
+  const picture = svg("svg", {
+    class: "map",
+    viewBox: "0 0 100 100",
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": `Map of ${plural(points.length, "embedding")} on their two main directions`,
   });
-  return card("Map of embeddings", `${count(length)} dimensions · ${points.length < total ? `${count(points.length)} of ` : ""}${plural(total, "row")}`, el("div", { class: "plot tall" }, picture));
+  points.forEach((point, n) => {
+    picture.append(
+      svg(
+        "line",
+        {
+          class: "dot",
+          x1: x(xs[n]),
+          y1: y(ys[n]),
+          x2: x(xs[n]) + 0.001,
+          y2: y(ys[n]),
+          "data-at": point.at,
+          onclick: () => open(point.at),
+        },
+        svg("title", {}, `${point.line}: ${point.text}`),
+      ),
+    );
+  });
+  return card(
+    "Map of embeddings",
+    `${count(length)} dimensions · ${points.length < total ? `${count(points.length)} of ` : ""}${plural(total, "row")}`,
+    el("div", { class: "plot tall" }, picture),
+  );
 }
 
 /** The rows nearest to a vector: [{point, score}]. */
 function nearest(values, at, points, most = 5) {
-  return points.filter((point) => point.at !== at).map((point) => ({ point, score: cosine(values, point.values) })).filter((item) => Number.isFinite(item.score)).sort((a, b) => b.score - a.score).slice(0, most);
+  return points
+    .filter((point) => point.at !== at)
+    .map((point) => ({ point, score: cosine(values, point.values) }))
+    .filter((item) => Number.isFinite(item.score))
+    .sort((a, b) => b.score - a.score)
+    .slice(0, most);
 }
