@@ -14,6 +14,7 @@ export function makeActions(page) {
       ui.active = id;
       ui.anchor = id;
       ui.cardOpen = true;
+      if (isNarrow()) byId("toast").hidden = true;
       act.show("rows");
       if (reveal) page.table.reveal(id);
       if (focus) page.card.focus();
