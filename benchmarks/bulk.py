@@ -14,7 +14,7 @@ from figures import SCRIPTS
 
 sys.path.insert(0, str(SCRIPTS))
 
-import shards  # noqa: E402  (found through the line above)
+import shards
 
 STEP = 997  # a prime: texts begin everywhere in the pool
 MODEL = "benchmark"
@@ -63,8 +63,8 @@ def write_shards(folder: Path, source: Path, sha256: str, count: int, rows_a_sha
             last = min(first + rows_a_shard - 1, count)
             header = shards.Header(
                 input_sha256=sha256, input_name=source.name, input_lines=count, lines=f"{first}-{last}",
-                prompts=f"1-{count}", block_size=1, model=MODEL, job="benchmark", worker=f"worker-{first // rows_a_shard % 8}",
-                created=began + first / 100,
+                prompts=f"1-{count}", block_size=1, model=MODEL, job="benchmark",
+                worker=f"worker-{first // rows_a_shard % 8}", created=began + first / 100,
             )  # fmt: skip
             with shards.Writer(folder, header) as writer:
                 for number in range(first, last + 1):

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a row of the table, and a process with its time, CPU and memory as the kernel counted them."""
+"""What the benchmarks share: a row of the table, and a process measured by the kernel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rows 4 and 5: what our side of a request costs, against a server that answers after a fixed time.
 
-Runs the chunk program itself, on 2,048 rows with 256 in flight, and beside it the least that any client could cost: bare
-aiohttp with the same requests. Then one row at a time, for the seconds from a task's start to its first request.
+Runs the chunk program itself, on 2,048 rows with 256 in flight, and beside it the least that any client could cost:
+bare aiohttp with the same requests. Then one row at a time, for the seconds from a task's start to its first request.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from figures import Cost, Figure, emit, measured, say
@@ -31,11 +29,11 @@ def write_rows(path: Path, rows: int) -> None:
             file.write(json.dumps({"id": number, "prompt": f"Tell me of number {number}. " * 8}) + "\n")
 
 
-async def bare(url: str, path: Path) -> None:
+async def bare(url: str, lines: list[str]) -> None:
     """Send the same requests by aiohttp alone, and keep the answers' texts."""
     import aiohttp
 
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in lines]
     todo = iter(rows)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=IN_FLIGHT)) as session:
 
@@ -100,13 +98,13 @@ def main() -> int:
     parser.add_argument("--bare", nargs=2, metavar=("URL", "FILE"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.bare:
-        asyncio.run(bare(given.bare[0], Path(given.bare[1])))
+        asyncio.run(bare(given.bare[0], Path(given.bare[1]).read_text(encoding="utf-8").splitlines()))
         return 0
     wanted = {int(row) for row in given.rows.split(",")}
     with tempfile.TemporaryDirectory() as name:
         if 4 in wanted:
             say(f"row 4: {ROWS} rows against a stub server ...")
-            cost_of_rows(Path(name) / "4" if (Path(name) / "4").mkdir() is None else Path(name), 512 if given.quick else ROWS)
+            cost_of_rows(Path(name), 512 if given.quick else ROWS)
         if 5 in wanted:
             say("row 5: task starts ...")
             time_to_first_request(Path(name))

@@ -1,4 +1,4 @@
-"""A session of the bundle without a scheduler: the template's own programs, called as step Infer and Aggregate call them."""
+"""A session of the bundle without a scheduler: the template's programs, called as its steps call them."""
 
 from __future__ import annotations
 

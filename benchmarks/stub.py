@@ -33,7 +33,7 @@ ANSWER = {
     "prompt_logprobs": None,
 }
 MODELS = {"object": "list", "data": [{"id": MODEL, "object": "model", "max_model_len": 4096}]}
-ROUTES = {"paths": {"/v1/chat/completions": {"post": {}}}}
+ROUTES = {"paths": {"/v1/chat/completions": {"post": {"summary": "chat"}}}}
 
 
 @dataclass
