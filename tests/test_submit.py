@@ -174,6 +174,59 @@ def test_resume_goes_on_with_a_noted_job_and_asks_for_folders_where_none_is_note
     assert merged[-1] == {"InputFile": str(tmp_path / "prompts.jsonl"), "OutputDir": str(tmp_path / "there")}
 
 
+def test_local_runs_the_same_parameters_on_this_machine(
+    said: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[dict[str, str]] = []
+    monkeypatch.setattr(submit.run_local, "run", lambda *, parameters, **_: ran.append(parameters) or 0)
+    file = str(rows_file(tmp_path, 500))
+    assert submit.main([file, "--local", "-p", "MaxTokens=9"]) == 0
+    assert submit.main([file, "--no-wait", "-p", "MaxTokens=9"]) == 0
+    values = submitted_values(said)
+    values.pop("JobScriptDir")
+    assert ran == [values]
+
+
+@pytest.mark.parametrize(
+    ("details", "status", "progress"),
+    [
+        (ENDED, "SUCCEEDED", "3 of 3 tasks done"),
+        (
+            "taskRunStatus: RUNNING\ntaskRunStatusCounts:\n  RUNNING: 2\n  FAILED: 1\n  SUCCEEDED: 4\nother: 9\n",
+            "RUNNING",
+            "4 of 7 tasks done, 2 running, 1 failed",
+        ),
+        ("lifecycleStatus: CREATE_IN_PROGRESS\n", "", ""),
+        ("", "", ""),
+    ],
+    ids=["ended", "at work", "being made", "nothing"],
+)
+def test_the_progress_is_read_from_what_deadline_prints(details: str, status: str, progress: str) -> None:
+    assert farm_job.progress_in(details) == (status, progress)
+
+
+def test_a_network_that_is_away_for_a_while_ends_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [FarmJobError("no network"), FarmJobError("no network"), ENDED]
+
+    def answered(*_: str) -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, FarmJobError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(farm_job, "deadline", answered)
+    monkeypatch.setattr(farm_job, "FIRST_PAUSE", 0)
+    assert FarmJob(JOB, []).wait() == "SUCCEEDED"
+
+
+def test_a_job_that_failed_is_downloaded_and_merged_and_ends_with_1(
+    said: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FarmJob, "wait", lambda _: "FAILED")
+    assert submit.main([str(rows_file(tmp_path, 5))]) == 1
+    assert "download-output" in said.read_text(encoding="utf-8")
+
+
 def test_what_deadline_says_reaches_the_person(said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "refuse").touch()
     assert submit.main([str(rows_file(tmp_path, 5))]) == 1
