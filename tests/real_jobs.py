@@ -37,7 +37,8 @@ def run(*command: str | Path, env: dict[str, str] | None = None, stdin: str = ""
     """Run a program in the run environment; return its stdout, or fail with all that it said."""
     whole = [RUN_PYTHON, "-B", *command]
     done = subprocess.run(whole, capture_output=True, text=True, env=env or environment(), input=stdin, check=False)
-    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    said = f"{done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
+    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}:\n{said}"
     return done.stdout
 
 
