@@ -167,6 +167,26 @@ def test_a_data_url_of_an_image_is_no_text(tmp_path: Path, capsys: pytest.Captur
     assert (status, found["estimate"]["prompt_tokens"]) == (0, 7)
 
 
+def test_a_prompt_template_is_rendered_and_a_field_that_a_row_lacks_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("Say {{ word }}", encoding="utf-8")
+    path = file_of(tmp_path, '{"word": "tea"}', '{"words": "tea"}')
+    status, found = found_in(capsys, path, "--prompt-template-file", str(template))
+    assert (status, found["problems"], found["examples"][0]["line"]) == (1, {"template_error": 1}, 2)
+
+
+@pytest.mark.parametrize("tool", ["check.py", "make_rows.py", "hook.py", "submit.py"])
+def test_the_tools_need_nothing_but_python(tool: str, tmp_path: Path) -> None:
+    path = file_of(tmp_path, FINE)
+    arguments = {"check.py": [path], "make_rows.py": [path], "hook.py": [], "submit.py": ["--help"]}[tool]
+    submission = json.dumps({"jobName": "", "jobBundleDir": str(ROOT), "parameters": {"InputFile": path}})
+    command = [sys.executable, "-S", "-B", str(ROOT / "tools" / tool), *arguments]  # -S: no installed packages
+    done = subprocess.run(command, input=submission, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_packed_file_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "prompts.jsonl.gz"
     path.write_bytes(gzip.compress(f"{FINE}\n{FINE}".encode()))
