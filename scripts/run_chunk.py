@@ -18,7 +18,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,11 @@ import arguments
 import dialects
 import host
 import job
+import ordering
 import ranges
 import readiness
 import recovery
 import rows
-import sampling
 import server
 import shards
 import source
@@ -39,13 +39,12 @@ from client import Client, refusal, surprise
 from dialects.base import Answer, Dialect, Failure
 from dispatch import Dispatcher, Limits, Pending, ServerGone
 from patience import Patience
+from progress import Tally
 from records import failed_record, row_digest, usage
 from rows import Row, RowError
 
-WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
 NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
 NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
-STATUS_SECONDS = 2.0
 STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
 EXPECTED = (ServerGone, server.ServerError, job.JobError, source.SourceError, transfer.TransferError, OSError)
 
@@ -88,34 +87,6 @@ def main(argv: list[str] | None = None) -> int:
         host.fail(f"{error}{advice}")
         return 1
     return 0
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the chunk's status line says."""
-
-    rows: int
-    done: int = 0
-    failed: int = 0
-    tokens: int = 0
-    begun: float = field(default_factory=time.monotonic)
-    shown: float = 0.0
-
-    def add(self, head: dict[str, Any]) -> None:
-        """Count one record."""
-        self.done += 1
-        self.failed += head["status"] == "failed"
-        self.tokens += head.get("out") or 0
-
-    def show(self, *, at_once: bool = False) -> None:
-        """Tell the host how far the chunk is, at most every two seconds."""
-        now = time.monotonic()
-        if not at_once and now - self.shown < STATUS_SECONDS:
-            return
-        self.shown = now
-        rate = self.tokens / max(now - self.begun, 1e-3)
-        host.progress(100 * self.done / max(self.rows, 1))
-        host.status(f"{self.done}/{self.rows} rows, {self.failed} failed, {rate:.0f} tokens/s")
 
 
 class Chunk:
@@ -195,12 +166,10 @@ class Chunk:
         )
 
     def _pending(self, answered: Any) -> Iterator[Pending]:
-        """Yield what is to be asked, the longest answers first and equal beginnings together, a window at a time."""
+        """Return what is to be asked, lazily and in the order in which it is asked."""
         missing = (numbered for numbered in self._source.read(self._lines) if numbered[0] not in answered)
         asks = (pending for pending in map(self._prepared, missing) if pending)
-        while window := _window(asks):
-            window.sort(key=lambda pending: (-_budget(pending), pending.encoded))
-            yield from window
+        return ordering.in_order(asks)
 
     def _prepared(self, numbered: tuple[int, bytes]) -> Pending | None:
         """Return a line's request; a blank line and one that cannot be asked are recorded here."""
@@ -281,24 +250,6 @@ class Chunk:
         past = len(self._lines) - self._tally.rows
         if past:
             host.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
-
-
-def _window(asks: Iterator[Pending]) -> list[Pending]:
-    """Take the next rows that are put in order together: fewer where they are large."""
-    window: list[Pending] = []
-    size = 0
-    while len(window) < WINDOW and size < WINDOW_BYTES and (pending := next(asks, None)):
-        window.append(pending)
-        size += len(pending.encoded)
-    return window
-
-
-def _budget(pending: Pending) -> int:
-    body = pending.ask.body
-    found = (body.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
-    return (
-        next((value for value in found if isinstance(value, int)), 0) if pending.ask.route in sampling.GENERATING else 0
-    )
 
 
 def _notice_seconds(folder: Path) -> float:

@@ -17,17 +17,15 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import processes
 import shards
 
 KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
-STOP_SECONDS = 20.0  # for vLLM to end by itself, before the group is killed
-KILL_SECONDS = 60.0  # for killed processes to be gone; one that hangs in a driver never goes
-POLL_SECONDS = 0.2
+STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
 LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
 RESERVED_FLAGS = (
     "--api-key",
@@ -84,7 +82,7 @@ class State:
 
     def alive(self) -> bool:
         """Tell whether the server's first process still runs."""
-        return self.external or (_born(self.pid) == self.born and not _is_zombie(self.pid))
+        return self.external or processes.runs(self.pid, self.born)
 
 
 def command(settings: Settings, port: int, gpus: list[int]) -> list[str]:
@@ -179,8 +177,7 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
             cwd=folder,
             start_new_session=True,  # its own group: it outlives this action and is ended whole
         )
-        born = _born(process.pid)
-        url = f"http://127.0.0.1:{port}"
+        born, url = processes.born(process.pid), f"http://127.0.0.1:{port}"
         state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), settings)
         save(state, folder)
     return state
@@ -240,54 +237,5 @@ def renamed(state: State, model: str) -> State:
 
 
 def stop(state: State, *, patience: float = STOP_SECONDS) -> bool:
-    """End the server's whole group; return whether it had to be killed."""
-    if state.external or not _group(state):
-        return False
-    _signal(state.pid, signal.SIGTERM)
-    deadline = time.monotonic() + patience
-    while _group(state) and time.monotonic() < deadline:
-        _reap(state.pid)
-        time.sleep(POLL_SECONDS)
-    killed = bool(_group(state))
-    deadline = time.monotonic() + KILL_SECONDS
-    while _group(state) and time.monotonic() < deadline:
-        _signal(state.pid, signal.SIGKILL)
-        _reap(state.pid)
-        time.sleep(POLL_SECONDS)
-    return killed
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-def _reap(pid: int) -> None:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-
-
-def _group(state: State) -> list[int]:
-    """Return the live processes of the server's session; none when the number belongs to somebody else by now."""
-    born = _born(state.pid)
-    if born and born != state.born:
-        return []
-    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [pid for pid in pids if (stat := _stat(pid)) and stat[0] != "Z" and int(stat[3]) == state.pid]
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name (state first), or an empty list."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def _born(pid: int) -> str:
-    stat = _stat(pid) if pid else []
-    return stat[19] if stat else ""
-
-
-def _is_zombie(pid: int) -> bool:
-    return _stat(pid)[:1] == ["Z"]
+    """End the server with all its processes; return whether some had to be killed."""
+    return not state.external and processes.end_session(state.pid, state.born, patience)

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,8 @@ class Session:
     options: dict[str, str] = field(default_factory=dict)  # of run_chunk.py
     start_options: dict[str, str] = field(default_factory=dict)  # of serve.py start
     environment: dict[str, str] = field(default_factory=dict)
+    python: str = sys.executable
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +90,7 @@ class Session:
             **more,
         }
         named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        return [sys.executable, "-B", str(ROOT / "scripts" / program), *action, *named]
+        return [self.python, "-B", str(ROOT / "scripts" / program), *action, *named]
 
     def variables(self) -> dict[str, str]:
         """Return the environment: no real vLLM, and no key but the session's own."""
@@ -111,7 +114,7 @@ class Session:
         """Run a program to its end."""
         process = self.launch(argv)
         try:
-            text, _ = process.communicate(timeout=PATIENCE)
+            text, _ = process.communicate(timeout=self.patience)
         finally:
             process.kill()
         return Result(process.returncode, text)
@@ -136,7 +139,7 @@ class Session:
     def stop(self) -> Result:
         """Run serve.py stop."""
         program = str(ROOT / "scripts" / "serve.py")
-        return self.run([sys.executable, "-B", program, "stop", f"--session-dir={self.folder / 'session'}"])
+        return self.run([self.python, "-B", program, "stop", f"--session-dir={self.folder / 'session'}"])
 
     def chunk_argv(self, values: str = "", **more: str) -> list[str]:
         """Return the argument list of run_chunk.py."""
@@ -188,3 +191,9 @@ def rows(texts: Iterable[str]) -> list[bytes]:
 def outcome(row: dict[str, Any]) -> str:
     """Return what became of a prompt row: its answer, or its error's code."""
     return str(row["error"]["code"] if "error" in row else row["generated_text"])
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Return when it holds; a test that waits for ever is ended by the run's own limit."""
+    while not holds():
+        time.sleep(0.02)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from fake_server import Asked, FakeServer, Fault, answer
-from programs import Session, outcome, rows
+from programs import Session, outcome, rows, wait_until
 
 TEXTS = ["one", "two", "three", "four", "five", "six"]
 OPTIONS = {"max_attempts": "3", "row_timeout_seconds": "3", "max_concurrency": "64"}
@@ -168,12 +168,6 @@ def test_a_server_that_closes_idle_connections_is_no_error(tmp_path: Path) -> No
         session.chunk(max_concurrency="1").check()
         session.aggregate().check()
     assert [outcome(row) for row in session.written()] == [f"echo: {text}" for text in TEXTS]
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Return when it holds; a test that waits for ever is ended by the run's own limit."""
-    while not holds():
-        time.sleep(0.02)
 
 
 def test_a_server_that_goes_away_and_comes_back_costs_no_row(tmp_path: Path) -> None:

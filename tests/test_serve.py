@@ -8,24 +8,17 @@ import os
 import signal
 import socket
 import stat
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fake_server import FakeServer, Fault
-from programs import Session, outcome, rows
+from programs import Session, outcome, rows, wait_until
 
 TOKEN = "hf_aTokenThatNobodyMaySee"
 SIGNATURE = "aSignatureThatNobodyMaySee"
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Return when it holds; a test that waits for ever is ended by the run's own limit."""
-    while not holds():
-        time.sleep(0.02)
 
 
 @pytest.fixture
