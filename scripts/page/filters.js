@@ -157,6 +157,6 @@ function rangeText(low, high) {
 
 /** Sort choices: the columns, and every pass-through field. */
 function sortOptions(store) {
-  const columns = SORTS.filter(([name]) => NAMES.includes(name) || hasNumbers(store, name));
+  const columns = SORTS.filter(([name]) => name === "line" || NAMES.includes(name) || hasNumbers(store, name));
   return [...columns, ...[...store.fields.keys()].map((name) => [`field:${name}`, `Field ${name}`])];
 }

@@ -112,14 +112,15 @@ class RowList {
 
   /** Bring a position into view, leaving room for the toolbar. */
   reveal(position, middle = false) {
-    const y = (position * ROW) / this.scale();
-    const start = scrollY + this.host.getBoundingClientRect().top;
+    const top = this.host.getBoundingClientRect().top;
+    const start = scrollY + top;
     const bar = stickyHeight();
-    const [low, high] = [scrollY + bar, scrollY + innerHeight - ROW];
-    const place = start + y;
-    if (middle) scrollTo({ top: place - innerHeight / 2 });
-    else if (place < low) scrollTo({ top: place - bar - 4 });
-    else if (place > high) scrollTo({ top: place - innerHeight + ROW + 8 });
+    const place = position * ROW;
+    const onScreen = Math.max(0, top) + place - this.scrolled() * this.scale();
+    const scrollBy = (above) => scrollTo({ top: start + (place - above) / this.scale() });
+    if (middle) scrollBy(innerHeight / 2);
+    else if (onScreen < bar) scrollBy(bar + 4);
+    else if (onScreen > innerHeight - ROW) scrollBy(innerHeight - ROW - 8);
     this.draw();
   }
 }

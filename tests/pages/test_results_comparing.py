@@ -22,6 +22,8 @@ from pages.results_page import (
     wait_for_line,
 )
 
+pytestmark = pytest.mark.browser
+
 FORMULA = tuple("=+-@\t\r\n＝＋－＠|%")
 
 

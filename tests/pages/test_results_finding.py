@@ -12,6 +12,8 @@ from pages.page_gallery import kinds
 from pages.page_rows import prompt_rows
 from pages.results_page import lines_shown, make_page, opened, search, wait_for_count, wait_for_line
 
+pytestmark = pytest.mark.browser
+
 NAMES = [name for name, _, _ in kinds()]
 
 

@@ -13,6 +13,8 @@ from pages.page_gallery import ARABIC, CHINESE, gallery, kinds
 from pages.page_rows import page_row, prompt_rows
 from pages.results_page import make_page, opened, wait_for_line
 
+pytestmark = pytest.mark.browser
+
 NAMES = [name for name, _, _ in kinds()]
 
 

@@ -14,6 +14,8 @@ from pages.page_hostile import HOSTILE_TEXTS, hostile
 from pages.page_rows import prompt_rows
 from pages.results_page import as_jsonl, drop, lines_shown, make_page, opened, search, wait_for_count, wait_for_line
 
+pytestmark = pytest.mark.browser
+
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PHONE = {"width": 390, "height": 844}
 
@@ -187,6 +189,26 @@ def test_100_000_rows_open_scroll_and_search(chromium: Browser, large_page: Path
         page.evaluate("location.hash = '#row=54321'")
         wait_for_line(page, 54_321)
         page.wait_for_selector("#list [data-line='54321'][aria-selected=true]")
+
+
+def test_a_list_taller_than_browsers_lay_out_reaches_its_ends(
+    chromium: Browser, gallery_page: Path, tmp_path: Path
+) -> None:
+    rows = 200_000  # times 64 pixels
+    (tmp_path / "output.jsonl").write_text(
+        "".join(f'{{"prompt":"p{n}"}}\n' for n in range(1, rows + 1)), encoding="utf-8"
+    )
+    with opened(chromium, gallery_page) as page:
+        drop(page, tmp_path / "output.jsonl", "Open its rows here")
+        wait_for_count(page, "200,000 rows")
+        page.focus("#list")
+        for key, line in (("End", rows), ("k", rows - 1), ("Home", 1), ("j", 2)):
+            page.keyboard.press(key)
+            wait_for_line(page, line)
+            page.wait_for_selector(f"#list [data-line='{line}'][aria-selected=true]")
+            assert page.locator(f"#list [data-line='{line}']").evaluate(
+                "one => one.getBoundingClientRect().bottom <= innerHeight"
+            )
 
 
 def test_the_page_is_much_smaller_than_the_output(large_page: Path) -> None:
