@@ -2,7 +2,8 @@
 
 Time that a row spends in the server's own queue is not the row's fault: its clock stands still while the server makes
 progress and has requests waiting. A server that makes no progress at all while requests are in flight is stuck.
-Progress is read off vLLM's /metrics; where there is none, an answer to any row is progress.
+Progress is an answer to any row, and what vLLM's /metrics counts. Where these count nothing, a server without answers
+may be busy with long ones: then only the rows' own time limits hold.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+import urllib.error
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -35,9 +37,11 @@ class Reading:
 def read_metrics(text: str) -> Reading | None:
     """Return what a /metrics page says of vLLM, or None when it says nothing."""
     counters = _COUNTERS.findall(text)
-    if not counters:
+    try:
+        reading = Reading(sum(map(float, counters)), sum(map(float, _WAITING.findall(text))))
+    except ValueError:
         return None
-    return Reading(sum(map(float, counters)), sum(map(float, _WAITING.findall(text))))
+    return reading if counters else None
 
 
 class Patience:
@@ -82,24 +86,27 @@ class Patience:
 
     async def look(self, *, busy: bool) -> None:
         """Look at the server once; call regularly."""
-        reading = await self._reading()
+        page = await self._page()
+        reading = read_metrics(page or "")
         now = time.monotonic()
-        if not busy or reading.work != self._work:
+        answered, self._answers_seen = self._answers != self._answers_seen, self._answers
+        work = reading.work if reading else self._work
+        if not busy or answered or work != self._work:
             self._progressed = now
-        if reading.waiting > 0 and now - self._progressed < self._stall:
+        queued = reading.waiting > 0 if reading else answered
+        if queued and now - self._progressed < self._stall:
             self._excused += now - self._looked
-        self._work, self._looked = reading.work, now
-        if now - self._progressed >= self._stall:
+        self._work, self._looked = work, now
+        tells = reading is not None or page is None  # a page without counters tells nothing of progress
+        if tells and now - self._progressed >= self._stall:
             self._progressed = now
             await self._stuck()
 
-    async def _reading(self) -> Reading:
+    async def _page(self) -> str | None:
+        """Return the metrics page, "" where there is none, or None when the server does not answer."""
         try:
-            reading = read_metrics(await self._look_at())
-        except Exception:  # noqa: BLE001 - any failure to look is no news; the requests themselves will tell
-            reading = None
-        if reading is not None:
-            return reading
-        queued = float(self._answers != self._answers_seen)
-        self._answers_seen = self._answers
-        return Reading(float(self._answers), queued)
+            return await self._look_at()
+        except urllib.error.HTTPError:
+            return ""
+        except Exception:  # noqa: BLE001 - whatever the reason, there is no answer
+            return None

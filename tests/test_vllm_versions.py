@@ -52,11 +52,11 @@ def test_every_flag_the_server_is_started_with_is_known(gpus: list[int]) -> None
 
 
 def test_every_flag_that_is_refused_is_one_that_exists() -> None:
-    assert set(server.RESERVED_FLAGS) - set(KNOWN["flags"]) == set()
+    assert set(server.RESERVED_FLAGS) - set(KNOWN["flags"]) == {"--grpc"}  # in 0.32, not yet in 0.19
 
 
 def test_every_flag_that_advice_names_is_known() -> None:
-    advice = " ".join(advice for _, advice in readiness._HINTS)
+    advice = " ".join(readiness._HINTS)
     assert flags_in(advice)
     assert flags_in(advice) - set(KNOWN["flags"]) == set()
 
