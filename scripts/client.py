@@ -32,6 +32,9 @@ CONNECT_SECONDS = 10.0
 PASSING = frozenset({408, 409, 425, 429})  # what a later attempt can pass, besides every 5xx
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
 _SENDS_BYTES = "content" in inspect.signature(openai.AsyncOpenAI.post).parameters  # spares a second encoding
+_TELEMETRY = tuple(  # what the client tells of this machine with each request: a ninth of a row's CPU time
+    f"X-Stainless-{name}" for name in ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+)
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
 _CODES |= {429: "rate_limited", 503: "unavailable"}
@@ -70,6 +73,7 @@ class Client:
             api_key=key or "none",
             max_retries=0,
             timeout=timeout,
+            default_headers=dict.fromkeys(_TELEMETRY, openai.Omit()),
             http_client=_transport(limits, timeout, verify=self.url.lower().startswith("https:")),
         )
 
