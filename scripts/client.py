@@ -68,12 +68,13 @@ class Client:
         spare = concurrency + 8
         limits = http.Limits(max_connections=spare, max_keepalive_connections=spare, keepalive_expiry=IDLE_SECONDS)
         timeout = http.Timeout(None, connect=CONNECT_SECONDS)
+        silenced: dict[str, Any] = dict.fromkeys(_TELEMETRY, openai.Omit())
         self._openai = openai.AsyncOpenAI(
             base_url=self.url,
             api_key=key or "none",
             max_retries=0,
             timeout=timeout,
-            default_headers=dict.fromkeys(_TELEMETRY, openai.Omit()),
+            default_headers=silenced,
             http_client=_transport(limits, timeout, verify=self.url.lower().startswith("https:")),
         )
 
