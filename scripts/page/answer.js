@@ -141,13 +141,11 @@ function answerBlock(answer, manner, title) {
 function tokensOf(logprobs) {
   if (!isObject(logprobs)) return Array.isArray(logprobs) ? logprobs.filter(isObject) : [];
   if (Array.isArray(logprobs.content))
-    return logprobs.content
-      .filter(isObject)
-      .map((item) => ({
-        token: asText(item.token),
-        logprob: item.logprob,
-        others: (item.top_logprobs || []).filter(isObject).map((top) => [asText(top.token), top.logprob]),
-      }));
+    return logprobs.content.filter(isObject).map((item) => ({
+      token: asText(item.token),
+      logprob: item.logprob,
+      others: (item.top_logprobs || []).filter(isObject).map((top) => [asText(top.token), top.logprob]),
+    }));
   if (!Array.isArray(logprobs.tokens)) return [];
   return logprobs.tokens.map((token, i) => ({
     token: asText(token),

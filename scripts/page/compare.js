@@ -16,13 +16,22 @@ class Comparison {
 
   pair(by) {
     this.by = by;
-    const key = (store, at) => (by === "id" ? store.ids[at] : store.line[at]);
+    const [left, right] = by === "id" ? [this.left.ids, this.right.ids] : this.lineKeys();
     const places = new Map();
-    for (let at = 0; at < this.right.size; at++)
-      if (!places.has(key(this.right, at))) places.set(key(this.right, at), at);
+    for (let at = 0; at < this.right.size; at++) if (!places.has(right[at])) places.set(right[at], at);
     this.pairs = Int32Array.from({ length: this.left.size }, (_, at) =>
-      key(this.left, at) === "" ? -1 : (places.get(key(this.left, at)) ?? -1),
+      left[at] === "" ? -1 : (places.get(left[at]) ?? -1),
     );
+  }
+
+  /** Lines of the input on both sides; an output.jsonl does not tell them, so its lines pair with the rows in their order. */
+  lineKeys() {
+    const whole = held.held === held.rows || this.left.counted;
+    if (!this.right.counted || this.left.counted || !whole) return [this.left.line, this.right.line];
+    const ranks = new Float64Array(this.left.size);
+    const order = Uint32Array.from(ranks, (_, at) => at).sort((a, b) => this.left.line[a] - this.left.line[b]);
+    order.forEach((at, rank) => (ranks[at] = rank + 1));
+    return [ranks, this.right.line];
   }
 
   /** Whether the two answers of a row differ; a row that the other run lacks does. */

@@ -52,6 +52,7 @@ async function readFile(file, summary, progress) {
   const store = new Store(summary);
   const blocks = (await isPage(file)) ? foreignBlocks(file) : fileBlocks(file);
   for await (const block of blocks) {
+    store.counted = block instanceof FileBlock; // its lines are those of the output, not of the input
     await store.add(block);
     progress(store.size, block.to ? block.to / file.size : null);
     await breathe();

@@ -32,21 +32,19 @@ function hasNumbers(store, name) {
 function choiceGroup(store, query, name, change) {
   const values = tallyNames(store, name).filter(([value]) => value);
   if (values.length < 2 && !query[name]) return null;
-  const boxes = values
-    .slice(0, 12)
-    .map(([value, rows]) =>
-      el(
-        "label",
-        { class: "check" },
-        el("input", {
-          type: "checkbox",
-          checked: query[name]?.has(value),
-          onchange: (event) => change({ [name]: toggled(query[name], value, event.target.checked) }),
-        }),
-        el("span", { dir: "auto" }, value),
-        el("span", { class: "muted" }, count(rows)),
-      ),
-    );
+  const boxes = values.slice(0, 12).map(([value, rows]) =>
+    el(
+      "label",
+      { class: "check" },
+      el("input", {
+        type: "checkbox",
+        checked: query[name]?.has(value),
+        onchange: (event) => change({ [name]: toggled(query[name], value, event.target.checked) }),
+      }),
+      el("span", { dir: "auto" }, value),
+      el("span", { class: "muted" }, count(rows)),
+    ),
+  );
   return el("fieldset", {}, el("legend", {}, CHOICE_TITLES[name]), boxes);
 }
 

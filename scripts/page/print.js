@@ -26,6 +26,7 @@ function acceptPrinting(source) {
         ),
       ),
     );
+    for (const part of $("print").querySelectorAll("details")) part.open = true;
   };
   $("printbutton").addEventListener("click", async () => {
     await fillPages();

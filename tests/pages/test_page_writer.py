@@ -6,6 +6,7 @@ import json
 import random
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import page as page_module
-from page import PageRow, write_page
+from page import write_page
 from page_blocks import Spool, pack, to_text
 from page_tally import MAX_BUCKETS, Tally
 from pages.page_hostile import HOSTILE_TEXTS, hostile
@@ -119,10 +120,7 @@ def test_rows_are_cut_into_blocks_of_bounded_size(tmp_path: Path) -> None:
 
 def test_times_that_are_no_numbers_are_left_out() -> None:
     row = page_row(1, {}, random.Random(1))
-    odd = [
-        PageRow(**{**{name: getattr(row, name) for name in PageRow.__slots__}, "seconds": value, "started": value})
-        for value in (float("nan"), float("inf"), None)
-    ]
+    odd = [replace(row, seconds=value, started=value) for value in (float("nan"), float("inf"), None)]
     columns = json.loads(pack(odd).split(b"\n")[0])
     assert columns["seconds"] == columns["started"] == [None, None, None]
     tally = Tally()
@@ -135,11 +133,7 @@ def test_the_tally_keeps_its_size_whatever_the_time() -> None:
     tally = Tally()
     row = page_row(1, {}, random.Random(1))
     for second in range(50_000):
-        tally.add(
-            PageRow(
-                **{**{name: getattr(row, name) for name in PageRow.__slots__}, "started": float(second), "seconds": 1.0}
-            )
-        )
+        tally.add(replace(row, started=float(second), seconds=1.0))
     lanes = tally.as_dict()["lanes"]
     assert sum(count for _, count in lanes[0]["buckets"]) == 50_000
     assert len(lanes[0]["buckets"]) <= MAX_BUCKETS

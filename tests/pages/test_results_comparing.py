@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ def test_rows_in_another_order_pair_by_id(chromium: Browser, prompts_page: Path,
         assert "60 pairs: 1 differ" in page.locator("#compare").inner_text()
         page.select_option("#compare select", "line")
         page.wait_for_function("() => !document.getElementById('compare').textContent.includes('60 pairs: 1 differ')")
+
+
+def test_lines_of_an_output_pair_with_the_rows_of_a_range_in_their_order(chromium: Browser, tmp_path: Path) -> None:
+    rows = [replace(row, line=row.line * 10) for row in prompt_rows(30)]
+    other = other_run(tmp_path / "other.jsonl", {4: "Short."})
+    with opened(chromium, make_page(tmp_path, rows)) as page:
+        drop(page, other, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        page.select_option("#compare select", "line")
+        page.click("text=Differences only")
+        wait_for_count(page, "1 of 30 rows")
+        assert lines_shown(page) == [40]
 
 
 def test_an_earlier_page_can_be_compared_with(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
