@@ -173,9 +173,8 @@ def test_no_row_wrote_a_file_of_its_own(job: Session) -> None:
     assert not Path("/tmp/owned").exists()
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
+@pytest.mark.parametrize("text", [text for text in CORPUS if "openjd_" in text or "{{" in text])
 def test_hostile_parameters_are_text_only(text: str, tmp_path: Path) -> None:
-    """The template's own text, the field's name and a fixed model name that is refused."""
     one = text.replace("\x00", "")
     with FakeServer() as server:
         session = Session(tmp_path, [b'{"prompt": "a"}'], server.url, model=one)
