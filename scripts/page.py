@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import itertools
 import os
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import jinja2
 
-from page_blocks import Block, PageRow, Spool
+from page_blocks import PageRow, Spool
 from page_tally import Tally
 
 __all__ = ["PageReport", "PageRow", "write_page"]
@@ -97,24 +97,19 @@ class PageReport:
 
 def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> PageReport:
     """Write the page to `path`; it appears whole, under a temporary name until then."""
-    kept, failed, tally = Spool(path.parent), Spool(path.parent), Tally()
-    try:
+    temporary, tally = path.with_name(f".{path.name}.{os.getpid()}"), Tally()
+    with closing(Spool(path.parent)) as kept, closing(Spool(path.parent)) as failed:
         _take(rows, kept, failed, tally)
         _fit(kept, failed)
         held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        with temporary.open("wb") as file:
-            _write(
-                file,
-                render(summary, held, tally.as_dict()),
-                [(kept, b) for b in kept.blocks],
-                [(failed, b) for b in failed.blocks],
-            )
-        size = temporary.stat().st_size
-        temporary.replace(path)
-    finally:
-        kept.close()
-        failed.close()
+        frame = render(summary, held, tally.as_dict())
+        try:
+            with temporary.open("wb") as file:
+                _write(file, frame, kept, failed)
+            size = temporary.stat().st_size
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     return PageReport(bytes=size, **held)
 
 
@@ -137,13 +132,14 @@ def _fit(kept: Spool, failed: Spool) -> None:
         kept.drop_last()
 
 
-def _write(file: BinaryIO, frame: str, *spools: list[tuple[Spool, Block]]) -> None:
+def _write(file: BinaryIO, frame: str, *spools: Spool) -> None:
     """Write the frame with the blocks in its hole, in the order of their first lines."""
     before, after = frame.split(HOLE)
     file.write(before.encode())
-    for spool, block in sorted(itertools.chain(*spools), key=lambda pair: pair[1].first):
+    blocks = [(block.first, n, block) for n, spool in enumerate(spools) for block in spool.blocks]
+    for _, n, block in sorted(blocks, key=lambda entry: entry[:2]):
         file.write(b'<script type="application/octet-stream" class="block">')
-        file.write(spool.read(block))
+        file.write(spools[n].read(block))
         file.write(b"</script>\n")
     file.write(after.encode())
 
