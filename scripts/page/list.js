@@ -125,7 +125,10 @@ class RowList {
   }
 }
 
-const stickyHeight = () => $("toolbar").getBoundingClientRect().height;
+/** How much of the screen's top the toolbar covers: nothing on a phone, where it scrolls away. */
+function stickyHeight() {
+  return getComputedStyle($("toolbar")).position === "sticky" ? $("toolbar").getBoundingClientRect().height : 0;
+}
 
 function rowMeta(store, row, differs) {
   const tokens = store.tokensOut[row] >= 0 ? store.tokensOut[row] : NaN;
