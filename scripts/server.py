@@ -209,6 +209,8 @@ def free_port() -> int:
 def given(url: str, settings: Settings) -> State:
     """Return the state of a server that runs already; its address may end in /v1."""
     root = url.rstrip("/").removesuffix("/v1")
+    if "@" in root:
+        raise ServerError("ServerUrl must not hold a user or a password; set OPENAI_API_KEY on the worker")
     if not root.lower().startswith(("http://", "https://")):
         raise ServerError(f"ServerUrl {url!r} must begin with http:// or https://")
     return State(root, settings.model, 0, "", "", (), "", settings)

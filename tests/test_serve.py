@@ -293,6 +293,7 @@ PARAMETERS: dict[str, tuple[dict[str, str], str]] = {
     "a token on the command line": ({"vllm_args": f"--hf-token {TOKEN}", "server_url": ""}, "HfTokenSecretId"),
     "VllmArgs that end in a quote": ({"vllm_args": "--x 'y", "server_url": ""}, "VllmArgs"),
     "a ServerUrl of another kind": ({"server_url": "ftp://x"}, "ServerUrl"),
+    "a password in ServerUrl": ({"server_url": f"http://me:{TOKEN}@127.0.0.1:9/v1"}, "OPENAI_API_KEY"),
     "a model that is not served": ({"model_name": "other"}, "ModelName"),
     "a server that is not there": ({"server_url": "http://127.0.0.1:9"}, "127.0.0.1:9"),
     "no input at all": ({"input_file": ""}, "InputFile"),
