@@ -248,18 +248,18 @@ class Bench:
 def main() -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="an eighth of the rows, and no compiled graphs")
+    parser.add_argument("--quick", action="store_true", help="an eighth of the rows")
     parser.add_argument("--rows", default="1,2,3,10", help="rows of the table, such as 1,10")
     parser.add_argument("--model", required=True, help="folder of a small instruct model")
+    parser.add_argument("--vllm-args", default=VLLM_ARGS, help=f"of both sides ({VLLM_ARGS})")
     given = parser.parse_args()
     wanted = {int(row) for row in given.rows.split(",")}
     if 3 in wanted:
         wanted.add(1)  # what it is compared with
-    vllm_args = f"{VLLM_ARGS} --enforce-eager" if given.quick else VLLM_ARGS
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vllm"  # of compiled graphs, for both
     env = {"VLLM_CACHE_ROOT": str(cache), **os.environ, **ENVIRONMENT}
     with tempfile.TemporaryDirectory() as name:
-        Bench(Path(name), given.model, vllm_args, workloads(quick=given.quick), wanted, env).run()
+        Bench(Path(name), given.model, given.vllm_args, workloads(quick=given.quick), wanted, env).run()
     return 0
 
 
