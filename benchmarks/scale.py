@@ -31,7 +31,7 @@ LINEAR = 1.15  # a row of the full size may cost so much more than one of a tent
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the measurement is; `scaled` tells that the goals are scaled with it."""
+    """How large the measurement is; row 8's goal is scaled with it."""
 
     lines: int
 
@@ -98,7 +98,7 @@ def merge(folder: Path, size: Size, *, wanted: set[int]) -> None:
     tenth = _merged(folder / "tenth", size.lines // 10)
     per_row = (full.wall / size.lines) / (tenth.wall / (size.lines // 10))
     figure = (
-        f"{full.wall:.1f} s ({size.lines / full.wall:,.0f} rows/s), {full.peak / MIB:.0f} MiB peak; "
+        f"{full.wall:.1f} s ({size.lines / full.wall:,.0f} rows/s, CPU {full.cpu:.1f} s), {full.peak / MIB:.0f} MiB peak; "
         f"a row costs {per_row:.2f} of what it does in a tenth of the rows"
     )
     goal = f"{MERGE_GOAL:g} s, {MERGE_PEAK_GOAL} MB, linear"
@@ -118,6 +118,7 @@ class Merged:
     """What one run of Aggregate took and made."""
 
     wall: float
+    cpu: float
     peak: int
     shard_bytes: int
     files: int
@@ -137,13 +138,13 @@ def _merged(folder: Path, rows: int) -> Merged:
     summary = session.summary()
     assert summary["succeeded"] == rows, summary
     files = sum(entry.is_file() for entry in session.output_dir.rglob("*"))
-    return Merged(cost.wall, cost.peak, written, files)
+    return Merged(cost.wall, cost.cpu, cost.peak, written, files)
 
 
 def main() -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the lines, goals scaled")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the lines")
     parser.add_argument("--rows", default="6,7,8,11", help="rows of the table, such as 6,7")
     parser.add_argument("--prepare", nargs=2, type=Path, metavar=("FILE", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
