@@ -98,7 +98,7 @@ def merge(folder: Path, size: Size, *, wanted: set[int]) -> None:
     tenth = _merged(folder / "tenth", size.lines // 10)
     per_row = (full.wall / size.lines) / (tenth.wall / (size.lines // 10))
     figure = (
-        f"{full.wall:.1f} s ({size.lines / full.wall:,.0f} rows/s, CPU {full.cpu:.1f} s), {full.peak / MIB:.0f} MiB peak; "
+        f"{full.wall:.1f} s ({size.lines / full.wall:,.0f} rows/s, CPU {full.cpu:.1f} s), {full.peak / MIB:.0f} MiB; "
         f"a row costs {per_row:.2f} of what it does in a tenth of the rows"
     )
     goal = f"{MERGE_GOAL:g} s, {MERGE_PEAK_GOAL} MB, linear"
