@@ -87,11 +87,11 @@ def test_the_tutorials_commands_leave_its_files_where_it_says(farm: Farm, conda_
 
 @pytest.fixture(scope="module")
 def sixty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 60 rows; the last of each ten is long, so that a chunk is still at work when the others are answered."""
+    """Write 60 rows; the last of each fifteen is long, so that it is at work when the others are answered."""
     file = tmp_path_factory.mktemp("rows") / "sixty.jsonl"
     prompts: list[dict[str, object]] = [{"id": n, "prompt": f"What comes after {n}?"} for n in range(1, 61)]
-    for row in prompts[9::10]:
-        row |= {"max_tokens": 64, "min_tokens": 64}
+    for row in prompts[14::15]:
+        row |= {"max_tokens": 48, "min_tokens": 48}
     file.write_text("".join(json.dumps(row) + "\n" for row in prompts), encoding="utf-8")
     return file
 
@@ -101,7 +101,7 @@ def submit_sixty(farm: Farm, sixty: Path, out: Path) -> Job:
         "InputFile": sixty,
         "OutputDir": out,
         "Prompts": "1-60",
-        "ChunkSize": 10,
+        "ChunkSize": 15,
         "Temperature": 0,
         "MaxTokens": 8,
     }
