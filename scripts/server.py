@@ -152,6 +152,7 @@ def environment(key: str, start_timeout: float) -> dict[str, str]:
     defaults = {
         "HF_HOME": str(root / "huggingface"),
         "VLLM_CACHE_ROOT": str(root / "vllm"),  # compiled graphs
+        "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),  # compiled kernels, in /tmp otherwise
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "3600",  # seconds; at 5 an idle connection closes under the client's request
         "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch

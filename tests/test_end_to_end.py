@@ -106,7 +106,7 @@ def folder() -> Iterator[Path]:
 
 def make_job(folder: Path, name: str, **parameters: str) -> Job:
     (folder / name).mkdir()
-    return Job(folder / name, {"VllmArgs": "--dtype float32", **parameters})
+    return Job(folder / name, {"VllmArgs": "--dtype float32 --enforce-eager", **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def server(folder: Path) -> Iterator[str]:
     command = ["python", "-B", str(ROOT / "scripts/serve.py")]
     start = [f"--session-dir={session}", f"--input-file={ROOT / 'sample_prompts.jsonl'}", "--prompts=1-24"]
     start += [f"--model-name={MODEL}", "--max-model-len=2048", "--gpu-memory-utilization=0.9"]
-    start += ["--tensor-parallel-size=0", "--vllm-args=--dtype float32", "--server-start-timeout-seconds=900"]
+    start += ["--tensor-parallel-size=0", "--vllm-args=--dtype float32 --enforce-eager", "--server-start-timeout-seconds=900"]
     environment = job.environment()
     said = subprocess.run([*command, "start", *start], env=environment, capture_output=True, text=True, check=True)
     key = next(line for line in said.stdout.splitlines() if "VLLM_API_KEY=" in line).partition("=")[2]
