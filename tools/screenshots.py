@@ -28,6 +28,7 @@ BUILDER = BUNDLE / "tools" / "prompt_builder.html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 LAPTOP: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 390, "height": 760}
+SETTLE = 2000  # ms; rows are drawn and saved, messages fade
 FORM_SIZE = (640, 900)
 FORM_WAIT = 2500  # ms; the form asks for credentials on threads of its own and settles by then
 FONT = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")  # the toolkit brings none of its own
@@ -86,7 +87,7 @@ def picture_results(browser: Browser, page_file: Path, out: Path, scheme: str, s
     page.goto(f"{page_file.as_uri()}#row={line}")
     page.wait_for_selector(f"#list [data-line='{line}'][aria-selected=true]")
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(SETTLE)
     page.screenshot(path=out)
     context.close()
 
@@ -100,6 +101,7 @@ def picture_builder(browser: Browser, out: Path) -> None:
     page.locator("input[type=file]").first.set_input_files(BUNDLE / "sample_prompts.jsonl")
     page.click("dialog[open] button:has-text('Add')")
     page.wait_for_selector("dialog[open]", state="detached")
+    page.wait_for_timeout(SETTLE)
     page.screenshot(path=out)
     context.close()
 
