@@ -257,7 +257,8 @@ def main() -> int:
     if 3 in wanted:
         wanted.add(1)  # what it is compared with
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vllm"  # of compiled graphs, for both
-    env = {"VLLM_CACHE_ROOT": str(cache), **os.environ, **ENVIRONMENT}
+    caches = {"VLLM_CACHE_ROOT": str(cache), "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor")}
+    env = {**caches, **os.environ, **ENVIRONMENT}
     with tempfile.TemporaryDirectory() as name:
         Bench(Path(name), given.model, given.vllm_args, workloads(quick=given.quick), wanted, env).run()
     return 0
