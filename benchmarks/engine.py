@@ -26,7 +26,7 @@ from figures import Failed, Figure, emit, say
 from session import Session
 
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
-VLLM_ARGS = "--dtype float32"  # as tools/run_local.py has them for a CPU
+VLLM_ARGS = "--dtype float32 --enforce-eager"  # compiling takes minutes at each start of the CPU build, on both sides
 MAX_MODEL_LEN = 2048
 EVEN_TOKENS = 48  # an answer, where all are alike
 SHORTEST, LONGEST = 4, 96  # tokens of answers of very different length
