@@ -228,10 +228,12 @@ function lengthCard(store, pick) {
 
 /** How often each name of a column occurs, most first: [[name, rows]]. */
 function tallyNames(store, column) {
-  const counts = new Array(store[column + "Names"].list.length).fill(0);
-  for (let at = 0; at < store.size; at++) counts[store[column][at]]++;
-  return counts
-    .map((n, i) => [store[column + "Names"].list[i], n])
-    .filter(([, n]) => n)
-    .sort((a, b) => b[1] - a[1]);
+  const known = store.tallies.get(column);
+  if (known && known.size === store.size) return known.counts;
+  const sums = new Array(store[column + "Names"].list.length).fill(0);
+  for (let at = 0; at < store.size; at++) sums[store[column][at]]++;
+  const named = sums.map((n, i) => [store[column + "Names"].list[i], n]);
+  const counts = named.filter(([, n]) => n).sort((a, b) => b[1] - a[1]);
+  store.tallies.set(column, { size: store.size, counts });
+  return counts;
 }

@@ -35,6 +35,7 @@ class Store {
     this.blocks = []; // {block, first, rows, text, starts}
     this.cache = new BlockCache();
     this.ids = [];
+    this.tallies = new Map(); // column -> how often each name occurs, at a size
     this.fields = new Map(); // name -> column of short texts
     this.kept = 0;
     for (const name of NUMBERS) this[name] = new Float64Array(1024);
