@@ -140,7 +140,7 @@ class Results:
     def page_rows(self) -> Iterator[PageRow]:
         """Yield the rows of results.html."""
         raws = _Raws(self.merge.input, iter(self.present))
-        for line, record, shard, _ in self:
+        for line, record, shard, raw in self:
             head = record.head
             if head["status"] == "blank":
                 continue
@@ -150,7 +150,7 @@ class Results:
                 dialect=head["dialect"],
                 endpoint=head.get("endpoint", ""),
                 output=record.output,
-                input=(raws.of(line) or b"") if head["dialect"] in NEEDS_INPUT else b"",
+                input=raw or (raws.of(line) if head["dialect"] in NEEDS_INPUT else b"") or b"",
                 started=head.get("started"),
                 seconds=head.get("seconds"),
                 attempts=head.get("attempts", 0),
