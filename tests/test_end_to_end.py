@@ -26,6 +26,7 @@ MODEL = os.environ["VLLM_BATCH_MODEL"]
 SAMPLE = (ROOT / "sample_prompts.jsonl").read_bytes().splitlines()
 TOKEN = "hf_secretTokenOfTheTest0123456789"
 ROWS = 24
+FAST = "--dtype float32 --enforce-eager"  # loads without compiling, which takes minutes on a CPU
 
 
 @dataclass
@@ -106,7 +107,7 @@ def folder() -> Iterator[Path]:
 
 def make_job(folder: Path, name: str, **parameters: str) -> Job:
     (folder / name).mkdir()
-    return Job(folder / name, {"VllmArgs": "--dtype float32 --enforce-eager", **parameters})
+    return Job(folder / name, {"VllmArgs": FAST, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +199,7 @@ def server(folder: Path) -> Iterator[str]:
     command = ["python", "-B", str(ROOT / "scripts/serve.py")]
     start = [f"--session-dir={session}", f"--input-file={ROOT / 'sample_prompts.jsonl'}", "--prompts=1-24"]
     start += [f"--model-name={MODEL}", "--max-model-len=2048", "--gpu-memory-utilization=0.9"]
-    start += ["--tensor-parallel-size=0", "--vllm-args=--dtype float32 --enforce-eager", "--server-start-timeout-seconds=900"]
+    start += ["--tensor-parallel-size=0", f"--vllm-args={FAST}", "--server-start-timeout-seconds=900"]
     environment = job.environment()
     said = subprocess.run([*command, "start", *start], env=environment, capture_output=True, text=True, check=True)
     key = next(line for line in said.stdout.splitlines() if "VLLM_API_KEY=" in line).partition("=")[2]
