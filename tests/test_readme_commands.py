@@ -66,7 +66,7 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     folder.mkdir()
     for name in ("template.yaml", "hooks.yaml", "sample_prompts.jsonl"):
         shutil.copy(ROOT / name, folder)
-    for name in ("scripts", "tools"):
+    for name in ("scripts", "tools", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     (folder / "reviews.csv").write_text('id,text\n1,Good\n2,Bad\n3,"Never, ever"\n', encoding="utf-8")
     stand_in = {"PYTHONPATH": str(ROOT / "tests" / "fake_vllm")}
