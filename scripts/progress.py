@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ class Tally:
     tokens: int = 0
     begun: float = field(default_factory=time.monotonic)
     shown: float = 0.0
+    told: int = -1  # rows done when it was last shown
 
     def add(self, head: dict[str, Any]) -> None:
         """Count one record."""
@@ -33,7 +35,14 @@ class Tally:
         now = time.monotonic()
         if not at_once and now - self.shown < STATUS_SECONDS:
             return
-        self.shown = now
+        self.shown, self.told = now, self.done
         rate = self.tokens / max(now - self.begun, 1e-3)
         host.progress(100 * self.done / max(self.rows, 1))
         host.status(f"{self.done}/{self.rows} rows, {self.failed} failed, {rate:.0f} tokens/s")
+
+    async def keep_showing(self) -> None:
+        """Tell of rows that finished since the last time, also while none finishes; runs until it is canceled."""
+        while True:
+            await asyncio.sleep(STATUS_SECONDS)
+            if self.told != self.done:
+                self.show()

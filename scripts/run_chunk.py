@@ -122,11 +122,14 @@ class Chunk:
                 host.say(f"{len(kept)} lines were answered by an interrupted attempt and are kept")
             dispatcher = self._dispatcher()
             canceled = self._listen(dispatcher)
+            showing = asyncio.create_task(self._tally.keep_showing())
             try:
                 await dispatcher.run(self._pending(kept.keys()))
             except (asyncio.CancelledError, ServerGone):  # when canceled: the notice ran out, or no server to wait for
                 if not canceled.is_set():
                     raise
+            finally:
+                showing.cancel()
             self._tally.show(at_once=True)
             if self._tally.done < self._tally.rows:
                 raise Canceled(f"ended with {self._tally.done} of {self._tally.rows} rows done; they are kept")

@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -73,6 +74,7 @@ class State:
     load: str
     loads: tuple[str, ...]
     log: str
+    scratch: str  # its temporary folder, removed with it
     settings: Settings
 
     @property
@@ -145,7 +147,7 @@ def gpu_memory() -> list[int]:
     return sizes if visible is None else sizes[: len([name for name in visible.split(",") if name.strip()])]
 
 
-def environment(key: str, start_timeout: float) -> dict[str, str]:
+def environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, str]:
     """Return the server's environment: the session's, with the key, the caches and what a batch needs."""
     mount = os.environ.get("DEADLINE_PERSISTENT_MOUNT")
     root = Path(mount or CACHE_FALLBACK) / f"vllm-batch-{os.getuid()}"
@@ -158,7 +160,8 @@ def environment(key: str, start_timeout: float) -> dict[str, str]:
         "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch
         "VLLM_ENGINE_READY_TIMEOUT_S": str(int(start_timeout)),
     }
-    return {**defaults, **os.environ, KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1"}
+    ours = {KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1", **({"TMPDIR": scratch} if scratch else {})}
+    return {**defaults, **os.environ, **ours}
 
 
 def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = ()) -> State:
@@ -167,6 +170,8 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
     argv = command(settings, port, gpu_memory())
     log = folder / f"server-{len(loads) + 1}.log"
     load = shards.new_token()
+    # Not in the session's folder: the paths of vLLM's sockets have a limit of 107 bytes.
+    scratch = tempfile.mkdtemp(prefix="vllm-")
     with log.open("wb") as output, _undisturbed():
         log.chmod(0o600)
         process = subprocess.Popen(
@@ -174,12 +179,12 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=environment(key, settings.start_timeout),
+            env=environment(key, settings.start_timeout, scratch),
             cwd=folder,
             start_new_session=True,  # its own group: it outlives this action and is ended whole
         )
         born, url = processes.born(process.pid), f"http://127.0.0.1:{port}"
-        state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), settings)
+        state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), scratch, settings)
         save(state, folder)
     return state
 
@@ -214,7 +219,7 @@ def given(url: str, settings: Settings) -> State:
         raise ServerError("ServerUrl must not hold a user or a password; set OPENAI_API_KEY on the worker")
     if not root.lower().startswith(("http://", "https://")):
         raise ServerError(f"ServerUrl {url!r} must begin with http:// or https://")
-    return State(root, settings.model, 0, "", "", (), "", settings)
+    return State(root, settings.model, 0, "", "", (), "", "", settings)
 
 
 def save(state: State, folder: Path) -> None:
@@ -240,5 +245,9 @@ def renamed(state: State, model: str) -> State:
 
 
 def stop(state: State, *, patience: float = STOP_SECONDS) -> bool:
-    """End the server with all its processes; return whether some had to be killed."""
-    return not state.external and processes.end_session(state.pid, state.born, patience)
+    """End the server with all its processes and its temporary files; return whether some had to be killed."""
+    if state.external:
+        return False
+    killed = processes.end_session(state.pid, state.born, patience)
+    shutil.rmtree(state.scratch, ignore_errors=True)
+    return killed

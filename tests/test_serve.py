@@ -40,6 +40,17 @@ def test_a_session_starts_serves_and_ends_leaving_no_process(session: Session) -
     assert session.summary()["model_loads"] == 1
 
 
+def test_the_server_s_temporary_files_go_with_it(session: Session) -> None:
+    session.start().check()
+    noted = json.loads((session.folder / "session" / "server.json").read_text(encoding="utf-8"))
+    scratch = Path(noted["scratch"])
+    server = Path(f"/proc/{noted['pid']}/environ").read_bytes().split(b"\0")
+    assert f"TMPDIR={scratch}".encode() in server
+    (scratch / "left_behind").touch()
+    session.stop().check()
+    assert not scratch.exists()
+
+
 REFUSED = {
     "it dies while loading": ("dies", "The vLLM server ended while it was starting"),
     "out of memory": ("out-of-memory", "lower MaxModelLen or GpuMemoryUtilization"),
