@@ -113,6 +113,11 @@ def submit(farm: Farm, rows: Path, out: Path, server: HoldingServer, *options: s
     return farm.submit(BUNDLE, values, options=options)
 
 
+def wait_until_both_are_held(farm: Farm, server: HoldingServer) -> None:
+    """Wait until the chunk that nothing holds is done and each agent is in the middle of another."""
+    farm.wait_until(lambda: sum("held" in prompt for prompt in server.asked) == len(HELD), 120, "both agents are held")
+
+
 def output(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "output" / "output.jsonl").read_text(encoding="utf-8").splitlines()]
 
@@ -130,8 +135,8 @@ def test_what_a_killed_agent_had_in_hand_is_answered_by_the_other(
     farm: Farm, second: Agent, server: HoldingServer, rows: Path, tmp_path: Path
 ) -> None:
     job = submit(farm, rows, tmp_path, server, "--max-retries-per-task", "0")
+    wait_until_both_are_held(farm, server)
     lost = farm.wait_for_running_task(second, percent=1)
-    farm.wait_for_running_task(farm.agents[0], percent=1)
     farm.kill(second)
     server.go.set()
     assert farm.wait(job) == "SUCCEEDED"
@@ -145,6 +150,7 @@ def test_a_chunk_interrupted_by_a_spot_notice_is_answered_whole_by_another_agent
     farm: Farm, second: Agent, server: HoldingServer, rows: Path, tmp_path: Path
 ) -> None:
     job = submit(farm, rows, tmp_path, server, "--max-retries-per-task", "0")
+    wait_until_both_are_held(farm, server)
     interrupted = farm.wait_for_running_task(second, percent=1)
     second.give_spot_notice(seconds=20)  # so the agent leaves the chunk 19 at most
     second.wait()

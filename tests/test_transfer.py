@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,8 @@ def bucket(port: int, version: str) -> BaseClient:
         aws_secret_access_key="secret-key",
         config=Config(signature_version=version, s3={"addressing_style": "path"}),
     )
-    s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):  # a client's second attempt finds its first's
+        s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
     return s3
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +74,9 @@ def test_the_module_that_is_run_exists() -> None:
     assert command[command.index("-m") + 1] in KNOWN["modules"]
 
 
-def test_every_vllm_variable_of_the_server_is_known() -> None:
+def test_every_vllm_variable_of_the_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("VLLM_")]:
+        monkeypatch.delenv(name)
     used = {name for name in server.environment("key", 600) if name.startswith("VLLM_")}
     assert used - set(KNOWN["environment"]) == set()
 
