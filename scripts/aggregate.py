@@ -16,32 +16,30 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import arguments
-import dialects
 import host
 import job
 import ranges
 import source
 import summary
 import transfer
-from dialects.base import Failure
-from merge import Input, Merge, Retry, input_of
-from page import PageRow, write_page
-from ranges import Lines
-from records import failed_record
-from rows import RowError, is_blank, parse
-from shards import Record, Shard
+from merge import Merge, Retry, input_of
+from page import Page
+from results import Raws, Results, page_row
 
-MISSING = Failure("missing", "no worker left a result for this line; run it again")
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 EXPECTED = (job.JobError, source.SourceError, transfer.TransferError, ranges.RangeError, OSError)
+
+
+class Canceled(Exception):
+    """The host asked the merge to end."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,16 +55,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Merge; return 0 whenever the files were written, also when rows failed, else 1 with the reason."""
+    """Merge; return 0 whenever the files were written, also when rows failed, else 1 or 143 with the reason."""
     given = parser().parse_args(argv)
     with contextlib.ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _canceled))
         if given.session_dir is None:
             given.session_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         try:
             return aggregate(given)
+        except Canceled as error:
+            host.fail(str(error))
+            return 143
         except EXPECTED as error:
             host.fail(f"{error}{'; free some space and run it again' if getattr(error, 'errno', 0) == 28 else ''}")
             return 1
+
+
+def _canceled(*_: object) -> NoReturn:
+    """End by way of an exception, so that no temporary file stays behind among the job's output."""
+    raise Canceled("canceled before all files were written; run it again, what the workers answered is in results/")
 
 
 def aggregate(given: argparse.Namespace) -> int:
@@ -79,14 +86,13 @@ def aggregate(given: argparse.Namespace) -> int:
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
-    with contextlib.closing(merge):
-        results = Results(merge, defaults)
-        tally = _write_rows(results, output)
+    with contextlib.closing(merge), Page(output) as page:
+        tally = _write_rows(Results(merge, defaults), output, page)
         whole = summary.made(tally, merge, given)
         _write_whole(
             output / "summary.json", json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         )
-        report = write_page(output / "results.html", whole, results.page_rows())
+        report = page.write(output / "results.html", whole)
     if report.held < report.rows:
         host.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
     _report(whole, output)
@@ -115,90 +121,10 @@ def _request(merge: Merge, given: argparse.Namespace) -> None:
         )
 
 
-@dataclass
-class Results:
-    """Every requested line's result, in input order."""
-
-    merge: Merge
-    defaults: job.Defaults
-    present: Lines = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.present = self.merge.requested.up_to(self.merge.input.lines)
-
-    def __iter__(self) -> Iterator[tuple[int, Record, Shard | None, bytes | None]]:
-        """Yield (line, record, shard or None, raw input line where the line failed and the file has it)."""
-        raws = _Raws(self.merge.input, (n for n in self.present if not self.merge.succeeded(n)))
-        for line in self.present:
-            raw = None if self.merge.succeeded(line) else raws.of(line)
-            if self.merge.is_missing(line):
-                yield line, missing_record(line, raw, self.defaults), None, raw
-            else:
-                record, shard = self.merge.record(line)
-                yield line, record, shard, raw
-
-    def page_rows(self) -> Iterator[PageRow]:
-        """Yield the rows of results.html."""
-        raws = _Raws(self.merge.input, iter(self.present))
-        for line, record, shard, raw in self:
-            head = record.head
-            if head["status"] == "blank":
-                continue
-            yield PageRow(
-                line=line,
-                status="missing" if head.get("code") == MISSING.code and shard is None else head["status"],
-                dialect=head["dialect"],
-                endpoint=head.get("endpoint", ""),
-                output=record.output,
-                input=raw or (raws.of(line) if head["dialect"] in NEEDS_INPUT else b"") or b"",
-                started=head.get("started"),
-                seconds=head.get("seconds"),
-                attempts=head.get("attempts", 0),
-                worker=shard.header.worker if shard else "",
-            )
-
-
-class _Raws:
-    """Looks up lines of the input in ascending order."""
-
-    def __init__(self, source: Input, lines: Iterator[int]) -> None:
-        self._found = source.raw(Lines(_runs(lines)))
-        self._ahead: tuple[int, bytes] | None = None
-
-    def of(self, line: int) -> bytes | None:
-        """Return a line's bytes, or None when the job's file does not hold it: a retry.jsonl holds some lines only."""
-        while self._ahead is None or self._ahead[0] < line:
-            self._ahead = next(self._found, (sys.maxsize, b""))
-        return self._ahead[1] if self._ahead[0] == line else None
-
-
-def _runs(numbers: Iterator[int]) -> Iterator[range]:
-    """Join ascending numbers into ranges."""
-    start = stop = 0
-    for number in numbers:
-        if number != stop:
-            if stop > start:
-                yield range(start, stop)
-            start = number
-        stop = number + 1
-    if stop > start:
-        yield range(start, stop)
-
-
-def missing_record(line: int, raw: bytes | None, defaults: job.Defaults) -> Record:
-    """Return the result of a line for which there is no shard: blank, or an error in its row's dialect."""
-    if raw is not None and is_blank(raw):
-        return Record({"line": line, "status": "blank"}, b"")
-    dialect = row = None
-    with contextlib.suppress(RowError, RecursionError):
-        row = parse(line, raw or b"")
-        dialect = dialects.recognise(row.fields)
-    return failed_record(line, raw or b"", dialect, row, MISSING, defaults)
-
-
-def _write_rows(results: Results, output: Path) -> summary.Tally:
-    """Write output.jsonl, errors.jsonl and retry.jsonl in one pass, and count."""
+def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
+    """Write output.jsonl, errors.jsonl and retry.jsonl, give the page its rows, and count, all in one pass."""
     tally = summary.Tally()
+    inputs = Raws(results.merge.input, iter(results.present))
     digest = hashlib.sha256()
     retried = array.array("Q")
     with contextlib.ExitStack() as stack:
@@ -216,6 +142,8 @@ def _write_rows(results: Results, output: Path) -> summary.Tally:
                     retried.append(line)
                     files["retry"].write(raw + b"\n")
                     digest.update(raw + b"\n")
+            beside = inputs.of(line) if record.head["dialect"] in NEEDS_INPUT and page.has_room() else None
+            page.add(page_row(line, record, shard, raw or beside or b""))
         for file in files.values():
             file.flush()  # a full disk shows before the first of them takes its name
     if retried:

@@ -1,40 +1,28 @@
-"""One request to the server through the `openai` client, and what its outcome means.
+"""One request to the server by aiohttp, and what its outcome means.
 
-The client's own retries are off and its own time limit is off: `dispatch` decides on both, since only it knows whether
-the server makes progress. The aiohttp transport is used where it is installed, it costs a third of the CPU time.
+aiohttp and not the `openai` client, which takes several times the CPU a row (`benchmarks/run_all.py 4` prints both) and
+longer to import: the engine waits for both. There are no retries here and no time limit but the connection's:
+`dispatch` decides on both, since only it knows whether the server makes progress.
 """
 
 from __future__ import annotations
 
-import gc
-import inspect
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Self
+
+import aiohttp
 
 from dialects.base import Answer, Ask, Failure
 from rows import RowError
 
-gc.disable()  # openai makes half a million objects that stay: looking through them takes a fifth of its import
-import openai  # noqa: E402
-
-gc.freeze()  # later collections leave them out, too: a seventh of the CPU time of a row
-gc.enable()
-if int(openai.__version__.split(".")[0]) >= 3:
-    import httpx2 as http
-else:
-    import httpx as http  # type: ignore[no-redef]
-
 CONNECT_SECONDS = 10.0
 PASSING = frozenset({408, 409, 425, 429})  # what a later attempt can pass, besides every 5xx
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
-_SENDS_BYTES = "content" in inspect.signature(openai.AsyncOpenAI.post).parameters  # spares a second encoding
-_TELEMETRY = tuple(  # what the client tells of this machine with each request: a ninth of a row's CPU time
-    f"X-Stainless-{name}" for name in ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-)
+_JSON = {"Content-Type": "application/json"}
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
 _CODES |= {429: "rate_limited", 503: "unavailable"}
@@ -61,63 +49,60 @@ class Unanswered(Exception):
 
 
 class Client:
-    """Sends asks to one server. Use as an asynchronous context manager."""
+    """Sends asks to one server. Use as an asynchronous context manager.
+
+    No proxy is taken from the environment: loopback and the key are not for one.
+    """
 
     def __init__(self, url: str, key: str, concurrency: int) -> None:
         self.url = url.rstrip("/")
-        spare = concurrency + 8
-        limits = http.Limits(max_connections=spare, max_keepalive_connections=spare, keepalive_expiry=IDLE_SECONDS)
-        timeout = http.Timeout(None, connect=CONNECT_SECONDS)
-        silenced: dict[str, Any] = dict.fromkeys(_TELEMETRY, openai.Omit())
-        self._openai = openai.AsyncOpenAI(
-            base_url=self.url,
-            api_key=key or "none",
-            max_retries=0,
-            timeout=timeout,
-            default_headers=silenced,
-            http_client=_transport(limits, timeout, verify=self.url.lower().startswith("https:")),
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=concurrency + 8, keepalive_timeout=IDLE_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            headers={"Authorization": f"Bearer {key or 'none'}"},
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._openai.close()
+        await self._session.close()
 
-    async def post(self, ask: Ask, encoded: bytes, files: Mapping[str, Any] | None = None) -> Answer:
+    async def post(self, ask: Ask, encoded: bytes, files: Mapping[str, tuple[str, bytes]] | None = None) -> Answer:
         """Send one request and return its 2xx answer. Raises Unanswered for everything else."""
+        data, headers = (encoded, _JSON) if files is None else (_form(ask.body, files), None)
         try:
-            response = await self._openai.post(
-                self.url + ask.route, cast_to=http.Response, **_payload(ask, encoded, files)
-            )
-        except openai.APIStatusError as error:
-            raise _refused(error.status_code, error.response.content, error.response.headers) from None
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            message = f"the connection to the server failed: {str(cause) or type(cause).__name__}"[:MESSAGE_LIMIT]
-            unsent = isinstance(cause, http.ConnectError)
+            async with self._session.post(self.url + ask.route, data=data, headers=headers) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, OSError) as error:  # a time limit is an OSError, too
+            message = f"the connection to the server failed: {str(error) or type(error).__name__}"[:MESSAGE_LIMIT]
+            unsent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
             raise Unanswered(Failure("connection_lost", message), passing=True, lost=True, unsent=unsent) from None
-        return _answer(response.status_code, response.content, response.headers)
+        if not 200 <= response.status < 300:
+            raise _refused(response.status, content, response.headers)
+        return _answer(response.status, content, response.headers)
 
 
-def _transport(limits: Any, timeout: Any, *, verify: bool) -> Any:
-    """Return a transport that takes no proxy from the environment: loopback and the key are not for one.
-
-    `verify` is only wanted for https: reading the certificates of all authorities takes a tenth of a second.
-    """
-    options = {"limits": limits, "timeout": timeout, "trust_env": False, "verify": verify}
-    try:
-        return openai.DefaultAioHttpClient(**options)
-    except (AttributeError, RuntimeError):  # openai without its aiohttp extra
-        return openai.DefaultAsyncHttpxClient(**options)
+def _form(body: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> aiohttp.FormData:
+    """Return a body as the form that OpenAI's API takes: `[]` follows a list's name, brackets hold a member's."""
+    form = aiohttp.FormData()
+    for name, value in _fields(body):
+        form.add_field(name, value)
+    for name, (file_name, content) in files.items():
+        form.add_field(name, content, filename=file_name)
+    return form
 
 
-def _payload(ask: Ask, encoded: bytes, files: Mapping[str, Any] | None) -> dict[str, Any]:
-    if files is None and _SENDS_BYTES:
-        return {"content": encoded, "options": {"headers": {"Content-Type": "application/json"}}}
-    if files is None:
-        return {"body": ask.body}
-    return {"body": ask.body, "files": files, "options": {"headers": {"Content-Type": "multipart/form-data"}}}
+def _fields(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _fields(member, f"{name}[{key}]" if name else key)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _fields(member, f"{name}[]")
+    elif value is not None:
+        yield name, value if isinstance(value, str) else json.dumps(value)
 
 
 def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:

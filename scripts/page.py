@@ -10,18 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import jinja2
 
 from page_blocks import PageRow, Spool
 from page_tally import Tally
 
-__all__ = ["PageReport", "PageRow", "write_page"]
+__all__ = ["Page", "PageReport", "PageRow"]
 
 MAX_ROWS = 100_000  # what a browser opens and searches at once
 MAX_BYTES = 256 << 20  # of rows, unpacked, in the page
@@ -95,14 +93,42 @@ class PageReport:
     bytes: int
 
 
-def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> PageReport:
-    """Write the page to `path`; it appears whole, under a temporary name until then."""
-    temporary, tally = path.with_name(f".{path.name}.{os.getpid()}"), Tally()
-    with closing(Spool(path.parent)) as kept, closing(Spool(path.parent)) as failed:
-        _take(rows, kept, failed, tally)
+class Page:
+    """Takes rows one by one and writes them as one page below `folder`. Use as a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tally = Tally()
+        self._kept, self._failed = Spool(folder), Spool(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kept.close()
+        self._failed.close()
+
+    def has_room(self) -> bool:
+        """Tell whether a row that succeeded would still be held; later ones are only counted."""
+        return self._kept.rows < MAX_ROWS and self._kept.raw < MAX_BYTES
+
+    def add(self, row: PageRow) -> None:
+        """Take a row."""
+        self._tally.add(row)
+        if row.status != "succeeded":
+            if self._failed.rows < MAX_ROWS and self._failed.raw < MAX_FAILED_BYTES:
+                self._failed.add(row)
+        elif self.has_room():
+            self._kept.add(row)
+
+    def write(self, path: Path, summary: dict[str, Any]) -> PageReport:
+        """Write the page of the rows taken to `path`; it appears whole, under a temporary name until then."""
+        kept, failed, tally = self._kept, self._failed, self._tally
+        kept.flush()
+        failed.flush()
         _fit(kept, failed)
         held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
         frame = render(summary, held, tally.as_dict())
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with temporary.open("wb") as file:
                 _write(file, frame, kept, failed)
@@ -110,20 +136,7 @@ def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> 
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-    return PageReport(bytes=size, **held)
-
-
-def _take(rows: Iterable[PageRow], kept: Spool, failed: Spool, tally: Tally) -> None:
-    """Sort the rows into the two spools; a row beyond the limits is only counted."""
-    for row in rows:
-        tally.add(row)
-        if row.status != "succeeded":
-            if failed.rows < MAX_ROWS and failed.raw < MAX_FAILED_BYTES:
-                failed.add(row)
-        elif kept.rows < MAX_ROWS and kept.raw < MAX_BYTES:
-            kept.add(row)
-    kept.flush()
-    failed.flush()
+        return PageReport(bytes=size, **held)
 
 
 def _fit(kept: Spool, failed: Spool) -> None:

@@ -22,12 +22,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import gpus
 import processes
 import shards
+from gpus import Gpu
 
 KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
-LARGE_GPU_MIB = 70 * 1024  # from here on vLLM's offline class uses the larger batch limits
 RESERVED_FLAGS = (
     "--api-key",
     "--hf-token",
@@ -87,34 +88,24 @@ class State:
         return self.external or processes.runs(self.pid, self.born)
 
 
-def command(settings: Settings, port: int, gpus: list[int]) -> list[str]:
+def command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
     """Return the server's argument list. What VllmArgs says comes last, so that it wins.
 
-    `gpus` holds the memory of each GPU in MiB. Raises ServerError for a flag that would open the server to others.
+    Raises ServerError for a flag that would open the server to others.
     """
     extra = _extra(settings.vllm_args)
-    parallel = settings.tensor_parallel_size or len(gpus)
-    tokens, sequences = batch_limits(gpus)
+    parallel = settings.tensor_parallel_size or len(found)
+    tokens, sequences = gpus.batch_limits(found)
     argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     argv += ["--model", settings.model, "--host", "127.0.0.1", "--port", str(port)]
     argv += ["--max-model-len", str(settings.max_model_len)]
     argv += ["--max-num-batched-tokens", str(max(tokens, settings.max_model_len)), "--max-num-seqs", str(sequences)]
     argv += ["--disable-uvicorn-access-log"]  # a line a request costs time and tells nothing
-    if gpus:
+    if found:
         argv += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
     if parallel > 1:
         argv += ["--tensor-parallel-size", str(parallel)]
     return argv + extra
-
-
-def batch_limits(gpus: list[int]) -> tuple[int, int]:
-    """Return (tokens, sequences) of a batch: throughput counts here, so vLLM's offline limits, not its server's.
-
-    Source: vllm/engine/arg_utils.py, EngineArgs.get_batch_defaults, UsageContext.LLM_CLASS (0.19 to 0.32).
-    """
-    if not gpus:
-        return 4096, 256
-    return (16384, 1024) if min(gpus) >= LARGE_GPU_MIB else (8192, 256)
 
 
 def _extra(text: str) -> list[str]:
@@ -128,23 +119,6 @@ def _extra(text: str) -> list[str]:
         if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
             raise ServerError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
     return extra
-
-
-def gpu_memory() -> list[int]:
-    """Return the memory of each NVIDIA GPU that this session may use, in MiB; empty without a GPU."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return []
-    query = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    try:
-        listing = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60).stdout
-    except subprocess.TimeoutExpired:
-        raise ServerError(
-            "nvidia-smi does not answer: this worker's GPU is broken, another worker may do better"
-        ) from None
-    sizes = [int(line) for line in listing.split() if line.isdigit()]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return sizes if visible is None else sizes[: len([name for name in visible.split(",") if name.strip()])]
 
 
 def environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, str]:
@@ -167,7 +141,10 @@ def environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, 
 def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = ()) -> State:
     """Start the server and note it in the session's folder; it is not ready yet. Raises ServerError."""
     port = free_port()
-    argv = command(settings, port, gpu_memory())
+    try:
+        argv = command(settings, port, gpus.here())
+    except gpus.GpuError as error:
+        raise ServerError(str(error)) from None
     log = folder / f"server-{len(loads) + 1}.log"
     load = shards.new_token()
     # Not in the session's folder: the paths of vLLM's sockets have a limit of 107 bytes.

@@ -65,15 +65,18 @@ def test_audio_beyond_what_the_server_takes_is_refused(monkeypatch: pytest.Monke
         audio.fetched(server.base + "/a.wav")
 
 
-def sent_form(request: tuple[str, str, dict[str, str], bytes]) -> dict[str, tuple[str | None, bytes]]:
-    """Return a form's parts: name to (file name, content)."""
+def sent_form(request: tuple[str, str, dict[str, str], bytes]) -> list[tuple[str, str | None, bytes]]:
+    """Return a form's parts: (name, file name, content)."""
     head = f"Content-Type: {request[2]['Content-Type']}\r\n\r\n".encode()
     form = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + request[3])
-    parts: dict[str, tuple[str | None, bytes]] = {}
-    for part in form.iter_parts():
-        name = str(part.get_param("name", header="content-disposition"))
-        parts[name] = part.get_filename(), part.get_payload(decode=True)
-    return parts
+    return [
+        (
+            str(part.get_param("name", header="content-disposition")),
+            part.get_filename(),
+            part.get_payload(decode=True),
+        )
+        for part in form.iter_parts()
+    ]
 
 
 async def post(url: str, ask: Ask, files: dict[str, Any]) -> Answer:
@@ -82,17 +85,20 @@ async def post(url: str, ask: Ask, files: dict[str, Any]) -> Answer:
 
 
 def test_the_server_gets_the_file_and_the_lines_other_fields_as_a_form() -> None:
-    body = {"model": "whisper", "language": "en", "temperature": 0.5}
+    body = {"model": "whisper", "temperature": 0.5, "prompt": None, "stream": False}
+    body |= {"timestamp_granularities": ["word", "segment"], "vad": {"threshold": 0.5}}
     answer = {"text": "Hello.", "usage": {"type": "duration", "seconds": 1}}
     with scripted(status(200, json.dumps(answer).encode(), Content_Type="application/json")) as server:
         made = asyncio.run(post(server.base, Ask(ROUTE, body, "data:..."), {"file": ("one.wav", WAV)}))
         (request,) = server.seen
     assert made.body == answer
     assert (request[0], request[1], request[2]["Authorization"]) == ("POST", ROUTE, "Bearer key-1")
-    parts = sent_form(request)
-    assert parts["file"] == ("one.wav", WAV)
-    assert {name: content for name, (_, content) in parts.items() if name != "file"} == {
-        "model": b"whisper",
-        "language": b"en",
-        "temperature": b"0.5",
-    }
+    assert sent_form(request) == [
+        ("model", None, b"whisper"),
+        ("temperature", None, b"0.5"),
+        ("stream", None, b"false"),
+        ("timestamp_granularities[]", None, b"word"),
+        ("timestamp_granularities[]", None, b"segment"),
+        ("vad[threshold]", None, b"0.5"),
+        ("file", "one.wav", WAV),
+    ]

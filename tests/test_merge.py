@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 import aggregate
 import shards
 from fake_server import FakeServer, Fault
+from page import Page
 from programs import Session, outcome, rows
 
 INPUT = [
@@ -110,6 +112,22 @@ def record(line: int, result: str, started: float) -> shards.Record:
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     return Job(tmp_path / "job")
+
+
+def test_a_canceled_merge_leaves_the_finished_files_as_they_were(
+    job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job.shard({1: "a", 2: "b"}, job.header("1-2"))
+    assert job.merge() == 0
+    files = {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()}
+    job.shard({4: "d", 5: "e"}, job.header("4-5"))
+    monkeypatch.setattr(Page, "add", lambda *_: signal.raise_signal(signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+
+    assert job.merge() == 143
+    assert {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()} == files
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert "openjd_fail: canceled before all files were written" in capsys.readouterr().out
 
 
 def test_requested_is_succeeded_and_failed_and_blank_and_past_end(job: Job) -> None:

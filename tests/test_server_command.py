@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 import server
+from gpus import Gpu
 from server import ServerError, Settings
 
 SETTINGS = Settings("a/model", 4096, 0.9, 0, "", 60.0)
-L4, H100 = 23034, 81559  # MiB
+L4 = Gpu(23034, "NVIDIA L4")
 
 
 def value(argv: list[str], flag: str) -> str | None:
@@ -23,16 +24,6 @@ def test_the_server_listens_on_loopback_and_serves_the_model() -> None:
     argv = server.command(SETTINGS, 5555, [L4])
     assert argv[1:3] == ["-m", "vllm.entrypoints.openai.api_server"]
     assert (value(argv, "--host"), value(argv, "--port"), value(argv, "--model")) == ("127.0.0.1", "5555", "a/model")
-
-
-@pytest.mark.parametrize(
-    ("gpus", "tokens", "sequences"),
-    [([], "4096", "256"), ([L4], "8192", "256"), ([H100], "16384", "1024"), ([H100, L4], "8192", "256")],
-    ids=["no GPU", "L4", "H100", "the smallest decides"],
-)
-def test_the_batch_limits_are_those_of_offline_inference(gpus: list[int], tokens: str, sequences: str) -> None:
-    argv = server.command(SETTINGS, 1, gpus)
-    assert (value(argv, "--max-num-batched-tokens"), value(argv, "--max-num-seqs")) == (tokens, sequences)
 
 
 def test_a_batch_holds_the_longest_prompt() -> None:

@@ -48,7 +48,7 @@ def test_the_tests_use_the_worker_s_versions_of_what_both_import() -> None:
         dict(line.split(" ")[0].split("==") for line in requirements(setup_env.REQUIREMENTS / name))
         for name in ("run-cpu.lock", "test.lock")
     )
-    shared = {"openai", "aiohttp", "httpx-aiohttp", "jinja2", "openjd-cli", "openjd-model"}
+    shared = {"openai", "aiohttp", "jinja2", "openjd-cli", "openjd-model"}
     assert {name: worker[name] for name in shared} == {name: tests[name] for name in shared}
 
 

@@ -6,10 +6,11 @@ import functools
 import itertools
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from page import PageRow
+from page import Page, PageReport, PageRow
 
 SUBJECTS_TEXT = """
 photosynthesis tides gravity compost lichens glaciers magnetism yeast sonnets bridges vaccines inflation lighthouses
@@ -183,3 +184,11 @@ def summary(requested: int, *, failed: int = 1, truncated: int = 0, **more: Any)
         "notes": [],
         **more,
     }
+
+
+def write_page(path: Path, summary: dict[str, Any], rows: Iterable[PageRow]) -> PageReport:
+    """Write a page of rows as aggregate does."""
+    with Page(path.parent) as page:
+        for row in rows:
+            page.add(row)
+        return page.write(path, summary)

@@ -10,8 +10,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Download, Page
 
-from page import PageRow, write_page
-from pages.page_rows import summary
+from page import PageRow
+from pages.page_rows import summary, write_page
 
 WIDE = {"width": 1366, "height": 768}
 

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import page as page_module
-from page import write_page
 from page_blocks import Spool, pack, to_text
 from page_tally import MAX_BUCKETS, Tally
 from pages.page_hostile import HOSTILE_TEXTS, hostile
-from pages.page_rows import page_row, prompt_rows, summary
+from pages.page_rows import page_row, prompt_rows, summary, write_page
 
 LETTERS = {"À": 0, "Á": 13, "Â": 60}
 PARTS = Path(page_module.__file__).parent / "page"
