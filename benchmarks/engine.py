@@ -19,8 +19,10 @@ import tempfile
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from figures import Failed, Figure, emit, say
 from session import Session
@@ -43,10 +45,12 @@ class Workload:
     chunk: int
 
     def write(self, path: Path, model: str) -> None:
-        """Write the file that both sides read."""
+        """Write the file that both sides read; its prompts begin with its name, so that none is cached from another."""
         with path.open("w", encoding="utf-8") as file:
             for number, tokens in enumerate(self.tokens, 1):
-                question = f"Question {number}: what should one know about the number {number * 7919 % 1000}?"
+                question = (
+                    f"{path.stem}, question {number}: what should one know about the number {number * 7919 % 1000}?"
+                )
                 body = {"model": model, "messages": [{"role": "user", "content": question}], "max_tokens": tokens}
                 body |= {"ignore_eos": True, "temperature": 0}
                 line = {"custom_id": f"row-{number}", "method": "POST", "url": "/v1/chat/completions", "body": body}
@@ -100,6 +104,12 @@ class Readiness:
         self._over.set()
 
 
+def _state(session: Session) -> dict[str, Any]:
+    """Return the session's note of its server."""
+    state: dict[str, Any] = json.loads((session.folder / "session" / "server.json").read_text(encoding="utf-8"))
+    return state
+
+
 def _session_lives(leader: int) -> bool:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, IndexError):
@@ -120,12 +130,11 @@ class Bench:
     wanted: set[int]
     env: dict[str, str]
     rates: dict[int, float] = field(default_factory=dict)  # tokens a second, ours
+    beside: float = 0.0  # the same of row 2, two tasks at a time
 
     def run(self) -> None:
         """Start the server, measure what is wanted of it, end it; then run the peer on the same files."""
-        for row, workload in self.work.items():
-            workload.write(self._file(row), self.model)
-        session = self._session(min(self.work))
+        session = self._session(1, "row-1")
         watcher = Readiness(session.folder / "session")
         thread = threading.Thread(target=watcher.watch, daemon=True)
         thread.start()
@@ -134,8 +143,11 @@ class Bench:
             started = session.start(vllm_args=self.vllm_args, max_model_len=MAX_MODEL_LEN)
             own_start = started.wall - (watcher.ready - watcher.started)
             try:
-                for row in sorted(self.wanted & {1, 2}):
-                    self.rates[row] = self._ours(row, session)
+                if 1 in self.wanted:
+                    self.rates[1] = self._rate(1, session)
+                if 2 in self.wanted:
+                    self.rates[2] = self._rate(2, self._on(session, 2, "row-2"))
+                    self.beside = self._rate(2, self._on(session, 2, "row-2-beside"), at_once=2)
                 if 3 in self.wanted:
                     self._alone(session)
             finally:
@@ -150,26 +162,30 @@ class Bench:
             self._compare(row)
 
     def _file(self, row: int) -> Path:
-        return self.folder / f"row-{row}.jsonl"
+        return self.folder / f"row-{row}" / f"row-{row}.jsonl"
 
-    def _session(self, row: int) -> Session:
+    def _session(self, row: int, name: str) -> Session:
         work = self.work[row]
-        folder = self.folder / str(row)
-        folder.mkdir(exist_ok=True)
-        return Session(folder, self._file(row), self.model, f"1-{len(work.tokens)}", env=dict(self.env))
+        folder = self.folder / name
+        folder.mkdir()
+        path = folder / f"{name}.jsonl"
+        work.write(path, self.model)
+        return Session(folder, path, self.model, f"1-{len(work.tokens)}", env=dict(self.env))
 
-    def _ours(self, row: int, server: Session) -> float:
-        """Run a workload's tasks one after another, as a session does; return tokens a second."""
-        work, session = self.work[row], server
-        if row != min(self.work):  # a job of its own on the same server
-            session = self._session(row)
-            session.env |= {"OPENAI_API_KEY": server.env["VLLM_API_KEY"]}
-            state = json.loads((server.folder / "session" / "server.json").read_text(encoding="utf-8"))
-            session.start(server_url=state["url"], max_model_len=MAX_MODEL_LEN)
-        say(f"row {row}: {len(work.tokens)} rows through run_chunk.py, {work.chunk} a task ...")
+    def _on(self, server: Session, row: int, name: str) -> Session:
+        """Return a job of its own on the server of another session."""
+        session = self._session(row, name)
+        session.env |= {"OPENAI_API_KEY": server.env["VLLM_API_KEY"]}
+        session.start(server_url=_state(server)["url"], max_model_len=MAX_MODEL_LEN)
+        return session
+
+    def _rate(self, row: int, session: Session, at_once: int = 1) -> float:
+        """Run a workload's tasks one after another, as a session does, or more beside each other; return tokens/s."""
+        work = self.work[row]
+        say(f"row {row}: {len(work.tokens)} rows through run_chunk.py, {work.chunk} a task, {at_once} at a time ...")
         started = time.perf_counter()
-        for task in work.tasks:
-            session.chunk(task)
+        with ThreadPoolExecutor(at_once) as lanes:
+            list(lanes.map(session.chunk, work.tasks))
         seconds = time.perf_counter() - started
         session.aggregate()
         summary = session.summary()
@@ -180,8 +196,7 @@ class Bench:
     def _alone(self, session: Session) -> None:
         """Measure row 3: the first rows again, each sent when the one before has been answered."""
         say(f"row 3: {ALONE} rows, one at a time ...")
-        state = json.loads((session.folder / "session" / "server.json").read_text(encoding="utf-8"))
-        host, _, port = state["url"].removeprefix("http://").partition(":")
+        host, _, port = _state(session)["url"].removeprefix("http://").partition(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=600)
         headers = {"Authorization": f"Bearer {session.env['VLLM_API_KEY']}", "Content-Type": "application/json"}
         tokens, started = 0, time.perf_counter()
@@ -196,7 +211,7 @@ class Bench:
 
     def _stop(self, session: Session, watcher: Readiness) -> float:
         """End the server; return the seconds that were ours: before the signal, and after vLLM's last process."""
-        empty = Session(self.folder / "empty", self._file(min(self.work)), self.model, "1")
+        empty = Session(self.folder / "empty", self._file(1), self.model, "1")
         before = empty.stop().wall  # the same program with nothing to end
         moment: list[float] = []
         thread = threading.Thread(target=lambda: moment.append(watcher.gone()))
@@ -215,6 +230,8 @@ class Bench:
         lengths = f"answers of {min(work.tokens)} to {max(work.tokens)} tokens" if row == 2 else "answers alike"
         measure = f"Tokens per second against run_batch, {len(work.tokens)} rows, ChunkSize {work.chunk}, {lengths}"
         figure = f"{ratio:.2f} ({self.rates[row]:.1f} and {theirs:.1f} tokens/s)"
+        if row == 2:
+            figure += f"; with two tasks at a time {self.beside / theirs:.2f}"
         emit(Figure(row, measure, f"{goal:.2f} or more", figure, met=ratio >= goal))
 
     def _run_batch(self, row: int) -> float:

@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when 
 KEY_VARIABLES = (server.KEY_VARIABLE, "OPENAI_API_KEY")
 TAIL_LINES = 25
 TAIL_BYTES = 64_000
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.1
 SHOW_SECONDS = 10  # between two looks at the log
 ANSWER_SECONDS = 10  # for a small request
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
@@ -181,10 +182,12 @@ def served(state: State, key: str) -> Served:
     first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]
     if state.external and state.settings.model not in names:
         raise ServerError(f"The server at {state.url} serves {', '.join(names[:5])}; set ModelName to one of these")
-    routes = _routes(state, key)
+    with ThreadPoolExecutor(1) as beside:  # vLLM takes a second or two to list its routes: its engine is idle meanwhile
+        template = beside.submit(_has_chat_template, state, key, first)
+        routes = _routes(state, key)
+        chat = template.result() and (sampling.CHAT in routes or not routes)
     tokens = next((model.get("max_model_len") for model in models if model["id"] == first), None)
-    chat = sampling.CHAT in routes or not routes
-    return Served(first, frozenset(names), routes, chat and _has_chat_template(state, key, first), tokens)
+    return Served(first, frozenset(names), routes, chat, tokens)
 
 
 def _routes(state: State, key: str) -> frozenset[str]:

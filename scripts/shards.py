@@ -225,30 +225,33 @@ class Shard:
         with self.path.open("rb") as file:
             offset = len(file.readline())
             for line in file:
-                with contextlib.suppress(ValueError, RecursionError):
-                    if not self.sound:
-                        json.loads(line)
-                    head = decoded(line).head
-                    if _is_head(head):
-                        yield offset, len(line), head
+                head = _head(line, sound=self.sound)
+                if head is not None:
+                    yield offset, len(line), head
                 offset += len(line)
 
 
-def _is_head(head: Any) -> bool:
-    """Tell whether a record's head has what the merge reads of it."""
+def _head(line: bytes, *, sound: bool) -> dict[str, Any] | None:
+    """Return the head of a record's line, if it has what the merge reads of it. This runs for every row of a job."""
+    try:
+        if not sound:
+            json.loads(line)
+        head = decoded(line).head
+    except (ValueError, RecursionError):
+        return None
     if not isinstance(head, dict) or type(head.get("line")) is not int:
-        return False
+        return None
     texts = _TEXTS.get(str(head.get("status")))
     if texts is None:
-        return False
-    for name in texts:  # a loop, not a generator: this runs for every row of a job
+        return None
+    for name in texts:
         if type(head.get(name)) is not str:
-            return False
-    return all(map(_is_count, [head[name] for name in _COUNTS if name in head]))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | float) and 0 <= value < _COUNT_LIMIT
+            return None
+    for name in _COUNTS:
+        count = head.get(name, 0)
+        if not isinstance(count, int | float) or not 0 <= count < _COUNT_LIMIT:
+            return None
+    return head
 
 
 def open_shard(path: Path) -> Shard:
