@@ -24,8 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from figures import Failed, Figure, emit, say
+from figures import SCRIPTS, Failed, Figure, emit, say
 from session import Session
+
+sys.path.insert(0, str(SCRIPTS))
+
+import server
 
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
 VLLM_ARGS = "--dtype float32 --enforce-eager"  # compiling takes minutes at each start of the CPU build, on both sides
@@ -172,11 +176,11 @@ class Bench:
         work.write(path, self.model)
         return Session(folder, path, self.model, f"1-{len(work.tokens)}", env=dict(self.env))
 
-    def _on(self, server: Session, row: int, name: str) -> Session:
+    def _on(self, running: Session, row: int, name: str) -> Session:
         """Return a job of its own on the server of another session."""
         session = self._session(row, name)
-        session.env |= {"OPENAI_API_KEY": server.env["VLLM_API_KEY"]}
-        session.start(server_url=_state(server)["url"], max_model_len=MAX_MODEL_LEN)
+        session.env |= {"OPENAI_API_KEY": running.env["VLLM_API_KEY"]}
+        session.start(server_url=_state(running)["url"], max_model_len=MAX_MODEL_LEN)
         return session
 
     def _rate(self, row: int, session: Session, at_once: int = 1) -> float:
@@ -224,17 +228,20 @@ class Bench:
         """Measure row 1 or 2: the peer on the same file."""
         work = self.work[row]
         say(f"row {row}: the same rows through vLLM's run_batch ...")
-        theirs = sum(work.tokens) / self._run_batch(row)
+        theirs = sum(work.tokens) / self._run_batch(row, self.env)
+        say(f"row {row}: the same, in the environment that the bundle gives its server ...")
+        alike = sum(work.tokens) / self._run_batch(row, {**server.environment("", 1800), **self.env})
         ratio = self.rates[row] / theirs
         goal = EVEN_GOAL if row == 1 else UNEVEN_GOAL
         lengths = f"answers of {min(work.tokens)} to {max(work.tokens)} tokens" if row == 2 else "answers alike"
         measure = f"Tokens per second against run_batch, {len(work.tokens)} rows, ChunkSize {work.chunk}, {lengths}"
         figure = f"{ratio:.2f} ({self.rates[row]:.1f} and {theirs:.1f} tokens/s)"
+        figure += f"; {self.rates[row] / alike:.2f} of it in our server's environment ({alike:.1f})"
         if row == 2:
-            figure += f"; with two tasks at a time {self.beside / theirs:.2f}"
+            figure += f"; with two tasks at a time {self.beside / theirs:.2f} and {self.beside / alike:.2f}"
         emit(Figure(row, measure, f"{goal:.2f} or more", figure, met=ratio >= goal))
 
-    def _run_batch(self, row: int) -> float:
+    def _run_batch(self, row: int, env: dict[str, str]) -> float:
         """Return the seconds from the runner's first request to its output file."""
         output = self.folder / f"peer-{row}.jsonl"
         command = [
@@ -244,7 +251,7 @@ class Bench:
         log = self.folder / f"peer-{row}.log"
         with log.open("wb") as file:
             process = subprocess.Popen(
-                command, stdout=file, stderr=subprocess.STDOUT, env=self.env, cwd=self.folder, start_new_session=True
+                command, stdout=file, stderr=subprocess.STDOUT, env=env, cwd=self.folder, start_new_session=True
             )
         try:
             while process.poll() is None and b"Running batch" not in log.read_bytes():

@@ -45,6 +45,7 @@ _WHY = {
     "--hf-token": "all users of a machine can read command lines; set HfTokenSecretId (or HfToken)",
     "": "the server stays on loopback behind a key of its own",
 }
+FEW_CORES = 2  # vLLM's CPU build keeps a core for its scheduler; of so few the engine needs all
 CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 
 
@@ -134,6 +135,8 @@ def environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, 
         "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch
         "VLLM_ENGINE_READY_TIMEOUT_S": str(int(start_timeout)),
     }
+    if len(os.sched_getaffinity(0)) <= FEW_CORES:
+        defaults["VLLM_CPU_NUM_OF_RESERVED_CPU"] = "0"
     ours = {KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1", **({"TMPDIR": scratch} if scratch else {})}
     return {**defaults, **os.environ, **ours}
 

@@ -84,3 +84,12 @@ def test_caches_live_on_the_persistent_volume_else_outside_the_ram_disk(monkeypa
     found = server.environment("", 60)
     assert found["HF_HOME"].startswith("/mnt/cache/")
     assert found["VLLM_CACHE_ROOT"].startswith("/mnt/cache/")
+
+
+@pytest.mark.parametrize(("cores", "reserved"), [(1, "0"), (2, "0"), (4, None)])
+def test_the_engine_gets_all_of_few_cores(monkeypatch: pytest.MonkeyPatch, cores: int, reserved: str | None) -> None:
+    monkeypatch.delenv("VLLM_CPU_NUM_OF_RESERVED_CPU", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
+    assert server.environment("", 60).get("VLLM_CPU_NUM_OF_RESERVED_CPU") == reserved
+    monkeypatch.setenv("VLLM_CPU_NUM_OF_RESERVED_CPU", "3")
+    assert server.environment("", 60)["VLLM_CPU_NUM_OF_RESERVED_CPU"] == "3"
