@@ -13,10 +13,12 @@ import boto3
 import jsonschema
 import pytest
 from moto.server import ThreadedMotoServer
+from openai.types.chat import ChatCompletion
 
 from cut_proxy import cut_proxy
 from real_jobs import SMALL, TOOLS, RealServer, Result, environment, openai_line, run, short_folder
 from sampling import CHAT, COMPLETIONS, OPTIONS, RESPONSES, translated
+from server import environment as server_environment
 
 pytestmark = pytest.mark.vllm
 MODEL = os.environ["VLLM_BATCH_MODEL"]
@@ -118,7 +120,8 @@ def runner_rows(folder: Path) -> dict[str, dict[str, Any]]:
     lines, out = folder / "runner.jsonl", folder / "runner-out.jsonl"
     lines.write_text("".join(json.dumps(line) + "\n" for line in BOTH), encoding="utf-8")
     runner = ["-m", "vllm.entrypoints.launchers.run_batch", "-i", lines, "-o", out, "--model", MODEL]
-    run(*runner, *SMALL.split(), *TOOLS.split(), "--max-model-len", str(LENGTH), env=environment())
+    alike = server_environment("", 600) | environment()  # as many cores: floats are added up in the same order
+    run(*runner, *SMALL.split(), *TOOLS.split(), "--max-model-len", str(LENGTH), env=alike)
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return {row["custom_id"]: row for row in rows}
 
@@ -200,6 +203,16 @@ def test_lines_that_end_the_runner_fail_alone_here(compared: Result, read_by_vll
 def test_vllms_own_model_reads_every_success_and_every_error_line(read_by_vllm: dict[str, list[Any]]) -> None:
     assert read_by_vllm["outputs"] == [True] * len(read_by_vllm["outputs"])
     assert len(read_by_vllm["outputs"]) >= 12
+
+
+def test_the_openai_package_reads_every_answer_as_a_users_program_does(compared: Result) -> None:
+    answered = [row for row in compared.rows if texts(row)]
+    assert len(answered) >= 9
+    for row in answered:
+        read = ChatCompletion.model_validate(row["response"]["body"])
+        assert [choice.message.content for choice in read.choices] == texts(row)
+        assert read.usage is not None
+        assert read.usage.completion_tokens > 0
 
 
 @pytest.mark.parametrize(("place", "endpoint"), list(enumerate(NOT_READ)))
