@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 import signal
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,97 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import aggregate
 import shards
-from fake_server import FakeServer, Fault
+from merge_job import EARLY, INPUT, LATE, Job, record
 from page import Page
-from programs import Session, outcome, rows
-
-INPUT = [
-    b'{"id": 1, "prompt": "a"}',
-    b'{"id": 2, "prompt": "b"}',
-    b"",
-    b'{"id": 4, "prompt": "d"}',
-    b'{"id": 5, "prompt": "e"}',
-]
-EARLY, LATE = 1_000_000.0, 2_000_000.0  # seconds since 1970
-
-
-@dataclass
-class Job:
-    """An input, a folder of shards, and what aggregate.py makes of them."""
-
-    folder: Path
-    lines: list[bytes] = field(default_factory=lambda: list(INPUT))
-    said: str = ""
-
-    def __post_init__(self) -> None:
-        self.input = self.folder / "input.jsonl"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.input.write_bytes(b"".join(line + b"\n" for line in self.lines))
-        self.output = self.folder / "output"
-        self.results = self.output / "results"
-        self.results.mkdir(parents=True)
-
-    def header(
-        self, prompts: str = "1-5", *, created: float = EARLY, worker: str = "w", path: Path | None = None
-    ) -> shards.Header:
-        """Return the header of a shard over the whole range."""
-        content = (path or self.input).read_bytes()
-        return shards.Header(
-            input_sha256=hashlib.sha256(content).hexdigest(),
-            input_name="input.jsonl",
-            input_lines=content.count(b"\n"),
-            lines=prompts,
-            prompts=prompts,
-            block_size=1,
-            model="m",
-            job="j",
-            worker=worker,
-            created=created,
-        )
-
-    def shard(self, results: dict[int, str], header: shards.Header | None = None) -> Path:
-        """Write a shard: line to answer, "!" and a code for a failure, "" for a blank line."""
-        header = header or self.header()
-        with shards.Writer(self.results, header) as writer:
-            for line, result in results.items():
-                writer.add(record(line, result, header.created + line))
-            return writer.finish([f"load-{header.worker}"])
-
-    def merge(self, *more: str) -> int:
-        """Run aggregate.py as a user does by hand."""
-        return aggregate.main([f"--input-file={self.input}", f"--output-dir={self.folder}", *more])
-
-    def outcomes(self) -> dict[int, str]:
-        """Return what became of each row, by its id."""
-        written = (json.loads(line) for line in (self.output / "output.jsonl").read_bytes().splitlines())
-        return {row.get("id", row.get("line")): outcome(row) for row in written}
-
-    def summary(self) -> dict[str, Any]:
-        """Return summary.json."""
-        found: dict[str, Any] = json.loads((self.output / "summary.json").read_bytes())
-        return found
-
-    def notes(self) -> str:
-        """Return what was said about files left alone."""
-        return "\n".join(self.summary()["notes"])
-
-    def counts(self) -> list[int]:
-        """Return requested, succeeded, failed, missing, blank and past_end."""
-        return [self.summary()[name] for name in ("requested", "succeeded", "failed", "missing", "blank", "past_end")]
-
-
-def record(line: int, result: str, started: float) -> shards.Record:
-    """Return a record: an answer, a failure ("!code"), or a blank line ("")."""
-    if not result:
-        return shards.Record({"line": line, "status": "blank"}, b"")
-    times = {"started": started, "seconds": 1.0, "attempts": 1, "dialect": "prompt", "endpoint": "/v1/chat/completions"}
-    if result.startswith("!"):
-        row: dict[str, Any] = {"id": line, "error": {"code": result[1:], "message": "m", "status": None, "attempts": 1}}
-        return shards.Record({"line": line, "status": "failed", "code": result[1:], **times}, json.dumps(row).encode())
-    row = {"id": line, "generated_text": result}
-    return shards.Record({"line": line, "status": "succeeded", "in": 2, "out": 3, **times}, json.dumps(row).encode())
 
 
 @pytest.fixture
@@ -320,108 +228,3 @@ def test_whatever_the_shards_hold_each_line_has_one_result(
         assert (job.outcomes()[line] in ("x", "y")) == any(not text.startswith("!") for text in told)
         assert (job.outcomes()[line] == "missing") == (not told)
     assert missing == sum(all(line not in results for _, results in found) for line in range(1, 6))
-
-
-FAILING = {3, 8}
-
-
-def ten_lines(folder: Path, server: FakeServer) -> Session:
-    """Run ten lines of which two fail, and merge."""
-    session = Session(folder, rows(f"line {n}" for n in range(1, 11)), server.url, options={"max_attempts": "1"})
-    session.start().check()
-    session.chunk("1-5").check()
-    session.chunk("6-10").check()
-    session.aggregate().check()
-    assert session.summary()["failed"] == 2
-    return session
-
-
-class Flaky:
-    """A script that fails two lines until it is mended."""
-
-    broken = True
-
-    def __call__(self, asked: Any) -> Fault | None:
-        return Fault(500, b"no") if self.broken and asked.text in {f"line {n}" for n in FAILING} else None
-
-
-def check_complete(session: Session) -> None:
-    """Check that all ten lines have answers, and that merging once more changes nothing."""
-    assert [outcome(row) for row in session.written()] == [f"echo: line {n}" for n in range(1, 11)]
-    assert [session.summary()[name] for name in ("requested", "succeeded", "failed", "rerun")] == [10, 10, 0, None]
-    assert (session.output / "output" / "retry.jsonl").read_bytes() == b""
-    before = {name: (session.output / "output" / name).read_bytes() for name in ("output.jsonl", "results.html")}
-    session.aggregate().check()
-    assert {name: (session.output / "output" / name).read_bytes() for name in before} == before
-
-
-def test_ten_lines_two_of_them_failing_are_completed_by_the_range_of_the_summary(tmp_path: Path) -> None:
-    with FakeServer(flaky := Flaky()) as server:
-        first = ten_lines(tmp_path / "first", server)
-        flaky.broken = False
-        second = Session(tmp_path / "second", [], server.url, prompts=str(first.summary()["rerun"]))
-        second.input, second.output = first.input, first.output
-        assert second.prompts == "3,8"
-        second.start().check()
-        second.chunk().check()
-        second.aggregate().check()
-    check_complete(second)
-    assert Counter(server.asked) == Counter({"Hi": 2, **{f"line {n}": 2 if n in FAILING else 1 for n in range(1, 11)}})
-
-
-def test_ten_lines_two_of_them_failing_are_completed_by_retry_jsonl(tmp_path: Path) -> None:
-    with FakeServer(flaky := Flaky()) as server:
-        first = ten_lines(tmp_path / "first", server)
-        flaky.broken = False
-        second = Session(tmp_path / "second", [], server.url, prompts="1-2")
-        second.input, second.output = first.output / "output" / "retry.jsonl", first.output
-        second.start().check()
-        second.chunk().check()
-        second.aggregate().check()
-    assert [outcome(row) for row in second.written()] == [f"echo: line {n}" for n in range(1, 11)]
-    first.aggregate().check()
-    check_complete(first)
-
-
-def test_a_retry_that_fails_again_replaces_no_success_and_can_be_retried(tmp_path: Path) -> None:
-    with FakeServer(flaky := Flaky()) as server:
-        first = ten_lines(tmp_path / "first", server)
-        for attempt in range(2):
-            again = Session(tmp_path / f"again {attempt}", [], server.url, prompts="1-2", options={"max_attempts": "1"})
-            again.input, again.output = tmp_path / f"retry {attempt}.jsonl", first.output
-            shutil.copy(first.output / "output" / "retry.jsonl", again.input)
-            again.start().check()
-            again.chunk().check()
-            again.aggregate().check()
-            assert (again.summary()["succeeded"], again.summary()["rerun"]) == (
-                (8, "3,8") if attempt == 0 else (10, None)
-            )
-            flaky.broken = False
-    first.aggregate().check()
-    check_complete(first)
-
-
-def test_equal_lines_that_fail_in_different_runs_do_not_undo_each_other(job: Job) -> None:
-    job.input.write_bytes(b'{"prompt": "same"}\n' * 3)
-    retry = job.folder / "retry.jsonl"
-    for failing in (1, 2):
-        job.shard({failing: "!x"}, job.header(str(failing), created=LATE))
-        job.merge(f"--prompts={failing}")
-        shutil.copy(job.output / "retry.jsonl", retry)
-        job.shard({1: f"mended {failing}"}, job.header("1", path=retry, created=LATE + failing))
-        job.merge(f"--prompts={failing}")
-        assert (job.summary()["succeeded"], job.summary()["failed"]) == (failing, 0)
-
-
-def test_a_damaged_note_of_a_retry_costs_its_results_only(job: Job) -> None:
-    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
-    job.merge()
-    retry = job.folder / "retry.jsonl"
-    shutil.copy(job.output / "retry.jsonl", retry)
-    job.shard({1: "mended"}, job.header("1", path=retry, created=LATE))
-    job.merge()
-    assert job.summary()["succeeded"] == 2
-    (job.results / f"retry-{hashlib.sha256(retry.read_bytes()).hexdigest()[:12]}.json").write_text("{")
-    assert job.merge() == 0
-    assert "is damaged" in job.notes()
-    assert job.outcomes() == {1: "a", 2: "x"}

@@ -1,0 +1,124 @@
+"""A second job over the lines that failed: by the summary's range, and by retry.jsonl."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_server import FakeServer, Fault
+from merge_job import LATE, Job
+from programs import Session, outcome, rows
+
+FAILING = {3, 8}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path / "job")
+
+
+def ten_lines(folder: Path, server: FakeServer) -> Session:
+    """Run ten lines of which two fail, and merge."""
+    session = Session(folder, rows(f"line {n}" for n in range(1, 11)), server.url, options={"max_attempts": "1"})
+    session.start().check()
+    session.chunk("1-5").check()
+    session.chunk("6-10").check()
+    session.aggregate().check()
+    assert session.summary()["failed"] == 2
+    return session
+
+
+class Flaky:
+    """A script that fails two lines until it is mended."""
+
+    broken = True
+
+    def __call__(self, asked: Any) -> Fault | None:
+        return Fault(500, b"no") if self.broken and asked.text in {f"line {n}" for n in FAILING} else None
+
+
+def check_complete(session: Session) -> None:
+    """Check that all ten lines have answers, and that merging once more changes nothing."""
+    assert [outcome(row) for row in session.written()] == [f"echo: line {n}" for n in range(1, 11)]
+    assert [session.summary()[name] for name in ("requested", "succeeded", "failed", "rerun")] == [10, 10, 0, None]
+    assert (session.output / "output" / "retry.jsonl").read_bytes() == b""
+    before = {name: (session.output / "output" / name).read_bytes() for name in ("output.jsonl", "results.html")}
+    session.aggregate().check()
+    assert {name: (session.output / "output" / name).read_bytes() for name in before} == before
+
+
+def test_ten_lines_two_of_them_failing_are_completed_by_the_range_of_the_summary(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        flaky.broken = False
+        second = Session(tmp_path / "second", [], server.url, prompts=str(first.summary()["rerun"]))
+        second.input, second.output = first.input, first.output
+        assert second.prompts == "3,8"
+        second.start().check()
+        second.chunk().check()
+        second.aggregate().check()
+    check_complete(second)
+    assert Counter(server.asked) == Counter({"Hi": 2, **{f"line {n}": 2 if n in FAILING else 1 for n in range(1, 11)}})
+
+
+def test_ten_lines_two_of_them_failing_are_completed_by_retry_jsonl(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        flaky.broken = False
+        second = Session(tmp_path / "second", [], server.url, prompts="1-2")
+        second.input, second.output = first.output / "output" / "retry.jsonl", first.output
+        second.start().check()
+        second.chunk().check()
+        second.aggregate().check()
+    assert [outcome(row) for row in second.written()] == [f"echo: line {n}" for n in range(1, 11)]
+    first.aggregate().check()
+    check_complete(first)
+
+
+def test_a_retry_that_fails_again_replaces_no_success_and_can_be_retried(tmp_path: Path) -> None:
+    with FakeServer(flaky := Flaky()) as server:
+        first = ten_lines(tmp_path / "first", server)
+        for attempt in range(2):
+            again = Session(tmp_path / f"again {attempt}", [], server.url, prompts="1-2", options={"max_attempts": "1"})
+            again.input, again.output = tmp_path / f"retry {attempt}.jsonl", first.output
+            shutil.copy(first.output / "output" / "retry.jsonl", again.input)
+            again.start().check()
+            again.chunk().check()
+            again.aggregate().check()
+            assert (again.summary()["succeeded"], again.summary()["rerun"]) == (
+                (8, "3,8") if attempt == 0 else (10, None)
+            )
+            flaky.broken = False
+    first.aggregate().check()
+    check_complete(first)
+
+
+def test_equal_lines_that_fail_in_different_runs_do_not_undo_each_other(job: Job) -> None:
+    job.input.write_bytes(b'{"prompt": "same"}\n' * 3)
+    retry = job.folder / "retry.jsonl"
+    for failing in (1, 2):
+        job.shard({failing: "!x"}, job.header(str(failing), created=LATE))
+        job.merge(f"--prompts={failing}")
+        shutil.copy(job.output / "retry.jsonl", retry)
+        job.shard({1: f"mended {failing}"}, job.header("1", path=retry, created=LATE + failing))
+        job.merge(f"--prompts={failing}")
+        assert (job.summary()["succeeded"], job.summary()["failed"]) == (failing, 0)
+
+
+def test_a_damaged_note_of_a_retry_costs_its_results_only(job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    job.merge()
+    retry = job.folder / "retry.jsonl"
+    shutil.copy(job.output / "retry.jsonl", retry)
+    job.shard({1: "mended"}, job.header("1", path=retry, created=LATE))
+    job.merge()
+    assert job.summary()["succeeded"] == 2
+    (job.results / f"retry-{hashlib.sha256(retry.read_bytes()).hexdigest()[:12]}.json").write_text("{")
+    assert job.merge() == 0
+    assert "is damaged" in job.notes()
+    assert job.outcomes() == {1: "a", 2: "x"}
