@@ -30,11 +30,16 @@ import ranges
 import source
 import summary
 import transfer
-from merge import Merge, Retry, input_of
+from merge import DAMAGED, Input, Merge, Retry, input_of
 from page import Page
 from results import Raws, Results, page_row
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
+_REPLACED = (
+    "the finished files here were those of another input ({name!r}, {lines:,} lines) and are replaced; its answers are "
+    "still in results/. A file whose lines were changed is another input: give each an OutputDir of its own, and merge "
+    "the first once more"
+)
 EXPECTED = (job.JobError, source.SourceError, transfer.TransferError, ranges.RangeError, OSError)
 
 
@@ -73,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _canceled(*_: object) -> NoReturn:
     """End by way of an exception, so that no temporary file stays behind among the job's output."""
-    raise Canceled("canceled before all files were written; run it again, what the workers answered is in results/")
+    raise Canceled("canceled before the end; run it again, what the workers answered is in results/")
 
 
 def aggregate(given: argparse.Namespace) -> int:
@@ -82,10 +87,14 @@ def aggregate(given: argparse.Namespace) -> int:
     url = arguments.secret(given.input_url_file)
     output = given.output_dir / "output"
     output.mkdir(parents=True, exist_ok=True)
+    if _is_done(given.input_file, output):
+        host.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
+        return 0
     found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, host.say)
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
+    merge.notes += _replaced(output, merge.input)
     with contextlib.closing(merge), Page(output) as page:
         tally = _write_rows(Results(merge, defaults), output, page)
         whole = summary.made(tally, merge, given)
@@ -98,6 +107,12 @@ def aggregate(given: argparse.Namespace) -> int:
     _report(whole, output)
     _send(arguments.secret(given.output_url_file), output / "output.jsonl")
     return 0
+
+
+def _is_done(input_file: str, output: Path) -> bool:
+    """Tell whether the input is this folder's own retry.jsonl, which a merge has emptied since."""
+    retry = output / "retry.jsonl"
+    return Path(input_file).resolve() == retry.resolve() and retry.is_file() and not retry.stat().st_size
 
 
 def _aside(input_file: str, output: Path, folder: Path) -> str:
@@ -119,6 +134,15 @@ def _request(merge: Merge, given: argparse.Namespace) -> None:
             f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "
             "check the input file and the folder"
         )
+
+
+def _replaced(output: Path, new: Input) -> list[str]:
+    """Say when the finished files in a folder are of another input and give way to this one's."""
+    with contextlib.suppress(*DAMAGED):
+        old = json.loads((output / "summary.json").read_text(encoding="utf-8"))["input"]
+        if old["sha256"] != new.sha256:
+            return [_REPLACED.format(name=old["name"], lines=old["lines"])]
+    return []
 
 
 def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
@@ -146,10 +170,10 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
             page.add(page_row(line, record, shard, raw or beside or b""))
         for file in files.values():
             file.flush()  # a full disk shows before the first of them takes its name
-    if retried:
-        results_folder = output / "results"
-        results_folder.mkdir(exist_ok=True)
-        Retry.write(results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried))
+        if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
+            results_folder = output / "results"
+            results_folder.mkdir(exist_ok=True)
+            Retry.write(results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried))
     return tally
 
 

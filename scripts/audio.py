@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import http.client
 import os
-import urllib.error
 import urllib.parse
-import urllib.request
+
+import aiohttp
 
 from client import PASSING, Unanswered
 from dialects.base import Failure
@@ -19,33 +18,44 @@ from rows import RowError
 from transfer import shown
 
 SIZE_LIMIT = int(os.environ.get("VLLM_MAX_AUDIO_CLIP_FILESIZE_MB", "25")) << 20  # bytes; what the server takes
-TIMEOUT = 60  # seconds without a byte
+TIMEOUT = aiohttp.ClientTimeout(total=600, sock_connect=60, sock_read=60)  # seconds
+BLOCK = 1 << 16  # bytes read at a time
 
 
-def fetched(url: str) -> tuple[str, bytes]:
+async def fetched(url: str) -> tuple[str, bytes]:
     """Return (file name, content). Raises RowError for what will never be had, Unanswered for what may be later."""
     if url.startswith("data:"):
         return "audio", _data(url)
     if not url.startswith(("http://", "https://")):
         raise RowError("invalid_value", '"file_url" must be an http, https or data URL')
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as response:
-            content: bytes = response.read(SIZE_LIMIT + 1)
-    except (http.client.InvalidURL, ValueError):  # their texts hold the whole URL
+        content = await _downloaded(url)
+    except (aiohttp.InvalidURL, ValueError):  # their texts hold the whole URL
         raise RowError("invalid_value", f'"file_url" {shown(url)} is no URL that can be asked') from None
-    except (OSError, http.client.HTTPException) as error:
+    except (aiohttp.ClientError, OSError) as error:
         raise _unavailable(url, error) from None
     if len(content) > SIZE_LIMIT:
         raise RowError("invalid_value", f'"file_url" {shown(url)} is larger than {SIZE_LIMIT:,} bytes')
     return urllib.parse.urlsplit(url).path.rpartition("/")[2] or "audio", content
 
 
+async def _downloaded(url: str) -> bytes:
+    """Return a file's bytes, or a little more than the limit of them."""
+    content = bytearray()
+    async with (
+        aiohttp.ClientSession(trust_env=True, timeout=TIMEOUT, raise_for_status=True) as session,
+        session.get(url) as response,
+    ):
+        async for block in response.content.iter_chunked(BLOCK):
+            content += block
+            if len(content) > SIZE_LIMIT:
+                break
+    return bytes(content)
+
+
 def _unavailable(url: str, error: Exception) -> Unanswered:
-    status = None
-    if isinstance(error, urllib.error.HTTPError):
-        error.close()
-        status = error.code
-    reason = f"HTTP {status}" if status else str(getattr(error, "reason", error)) or type(error).__name__
+    status = error.status if isinstance(error, aiohttp.ClientResponseError) else None
+    reason = f"HTTP {status}" if status else str(error) or type(error).__name__
     failure = Failure("file_unavailable", f'"file_url" {shown(url)}: {reason}')
     return Unanswered(failure, passing=status is None or status >= 500 or status in PASSING)
 

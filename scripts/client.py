@@ -8,6 +8,7 @@ longer to import: the engine waits for both. There are no retries here and no ti
 from __future__ import annotations
 
 import json
+import resource
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -17,11 +18,13 @@ from typing import Any, Self
 import aiohttp
 
 from dialects.base import Answer, Ask, Failure
-from rows import RowError
+from rows import RowError, shown
 
 CONNECT_SECONDS = 10.0
 PASSING = frozenset({408, 409, 425, 429})  # what a later attempt can pass, besides every 5xx
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
+OTHER_FILES = 64  # open files beside the connections: the shard, the input, a look at the server
+HEADER_LIMIT = 1 << 16  # bytes of one header of an answer
 _JSON = {"Content-Type": "application/json"}
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
@@ -48,6 +51,16 @@ class Unanswered(Exception):
         self.failure, self.passing, self.after, self.lost, self.unsent = failure, passing, after, lost, unsent
 
 
+def room_for(wanted: int) -> int:
+    """Return how many connections may be open at once, `wanted` at most: each takes one of the process's open files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if 0 <= soft < needed:  # -1 is no limit
+        soft = needed if hard < 0 else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft < 0 else max(1, min(wanted, soft - OTHER_FILES))
+
+
 class Client:
     """Sends asks to one server. Use as an asynchronous context manager.
 
@@ -61,6 +74,7 @@ class Client:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             headers={"Authorization": f"Bearer {key or 'none'}"},
             cookie_jar=aiohttp.DummyCookieJar(),
+            max_field_size=HEADER_LIMIT,
         )
 
     async def __aenter__(self) -> Self:
@@ -73,12 +87,15 @@ class Client:
         """Send one request and return its 2xx answer. Raises Unanswered for everything else."""
         data, headers = (encoded, _JSON) if files is None else (_form(ask.body, files), None)
         try:
-            async with self._session.post(self.url + ask.route, data=data, headers=headers) as response:
+            async with self._session.post(
+                self.url + ask.route, data=data, headers=headers, allow_redirects=False
+            ) as response:
                 content = await response.read()
         except (aiohttp.ClientError, OSError) as error:  # a time limit is an OSError, too
             message = f"the connection to the server failed: {str(error) or type(error).__name__}"[:MESSAGE_LIMIT]
             unsent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-            raise Unanswered(Failure("connection_lost", message), passing=True, lost=True, unsent=unsent) from None
+            lost = not isinstance(error, aiohttp.ClientResponseError)  # there was an answer, though not in HTTP
+            raise Unanswered(Failure("connection_lost", message), passing=True, lost=lost, unsent=unsent) from None
         if not 200 <= response.status < 300:
             raise _refused(response.status, content, response.headers)
         return _answer(response.status, content, response.headers)
@@ -88,6 +105,8 @@ def _form(body: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> ai
     """Return a body as the form that OpenAI's API takes: `[]` follows a list's name, brackets hold a member's."""
     form = aiohttp.FormData()
     for name, value in _fields(body):
+        if not (name.isascii() and name.isprintable()):
+            raise RowError("invalid_value", f"the field {shown(name)} cannot be sent beside a file; leave it out")
         form.add_field(name, value)
     for name, (file_name, content) in files.items():
         form.add_field(name, content, filename=file_name)
@@ -120,7 +139,7 @@ def parsed(content: bytes) -> tuple[str, Any]:
     Raises ValueError for what is not JSON (NaN is not) or not an object.
     """
     try:
-        text = content.decode("utf-8").strip()
+        text = content.decode("utf-8-sig").strip()
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("nested too deeply") from None
@@ -139,7 +158,10 @@ def _refused(status: int, content: bytes, headers: Mapping[str, str]) -> Unanswe
         body, value = parsed(content)
     except ValueError:
         body, value = "", None
-    message = _message(value) or content[:MESSAGE_LIMIT].decode("utf-8", "replace") or f"HTTP {status}"
+    message = _message(value)
+    if 300 <= status < 400:
+        message = f"the server answers elsewhere, at {headers.get('location', '?')}; set ServerUrl to that address"
+    message = message or content[:MESSAGE_LIMIT].decode("utf-8", "replace") or f"HTTP {status}"
     code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
     failure = Failure(code, message[:MESSAGE_LIMIT], status, body=body if isinstance(value, dict) else "")
     return Unanswered(failure, passing=status in PASSING or status >= 500, after=_retry_after(headers))

@@ -200,7 +200,7 @@ class Dispatcher:
     async def _post(self, pending: Pending) -> Answer:
         if not pending.ask.file_url:
             return await self._client.post(pending.ask, pending.encoded)
-        files = {"file": await asyncio.to_thread(audio.fetched, pending.ask.file_url)}
+        files = {"file": await audio.fetched(pending.ask.file_url)}
         return await self._client.post(pending.ask, pending.encoded, files)
 
     async def _died(self, generation: int) -> bool:
@@ -221,9 +221,9 @@ class Dispatcher:
             self._up.clear()
             try:
                 url = await self._supervisor.recover()
-                await self._client.__aexit__()
-                self._client = self._connect(url)
+                old, self._client = self._client, self._connect(url)
                 self._generation += 1
+                await old.__aexit__()
             finally:
                 self._up.set()
             return True

@@ -17,7 +17,7 @@ class GpuError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """An NVIDIA GPU: its memory in MiB and its name, as nvidia-smi tells them."""
+    """An NVIDIA GPU: its memory in MiB (0 where it shares the machine's) and its name, as nvidia-smi tells them."""
 
     memory: int
     name: str
@@ -36,9 +36,21 @@ def here() -> list[Gpu]:
             "nvidia-smi does not answer: this worker's GPU is broken, another worker may do better"
         ) from None
     pairs = (line.partition(",") for line in listing.splitlines())
-    found = [Gpu(int(memory), name.strip()) for memory, _, name in pairs if memory.strip().isdigit()]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return found if visible is None else found[: len([name for name in visible.split(",") if name.strip()])]
+    found = [Gpu(int(memory) if memory.isdigit() else 0, name.strip()) for memory, _, name in pairs if name.strip()]
+    return _visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _visible(found: list[Gpu], variable: str | None) -> list[Gpu]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES leaves: by number, up to one that is none; of names, as many."""
+    if variable is None:
+        return found
+    chosen = []
+    for place, name in enumerate(part.strip() for part in variable.split(",")):
+        index = place if name.startswith(("GPU-", "MIG-")) else int(name) if name.isdecimal() else len(found)
+        if index >= len(found):
+            break
+        chosen.append(found[index])
+    return chosen
 
 
 def batch_limits(gpus: list[Gpu]) -> tuple[int, int]:

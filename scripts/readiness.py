@@ -163,7 +163,16 @@ def post(state: State, path: str, key: str, body: dict[str, Any], timeout: float
 
 
 UNREADABLE = (OSError, ValueError, http.client.HTTPException)
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy must not see loopback or the key
+
+
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the key is for one address."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave the answer an error."""
+
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Straight)  # no proxy sees loopback or the key
 
 
 def served(state: State, key: str) -> Served:
@@ -233,8 +242,12 @@ def wait_until_ready(
 
 
 def session_key() -> str:
-    """Return the key of the session's server, from the environment."""
-    return next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), "")
+    """Return the key of the session's server, from the environment. Raises ServerError for one that cannot be sent."""
+    name = next((name for name in KEY_VARIABLES if os.environ.get(name)), "")
+    key = os.environ.get(name, "").strip()  # a file's last line break, often
+    if not (key.isascii() and key.isprintable()):
+        raise ServerError(f"{name} holds a character that no key has; set it anew")
+    return key
 
 
 def save_served(facts: Served, folder: Path) -> None:

@@ -35,7 +35,7 @@ import server
 import shards
 import source
 import transfer
-from client import Client, refusal, surprise
+from client import Client, refusal, room_for, surprise
 from dialects.base import Answer, Dialect, Failure
 from dispatch import Dispatcher, Limits, Pending, ServerGone
 from patience import Patience
@@ -155,10 +155,13 @@ class Chunk:
 
     def _dispatcher(self) -> Dispatcher:
         given, keeper = self._given, self._keeper
-        limits = Limits(given.max_concurrency, given.max_attempts, given.row_timeout_seconds)
+        concurrency = room_for(given.max_concurrency)
+        if concurrency < given.max_concurrency:
+            host.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
+        limits = Limits(concurrency, given.max_attempts, given.row_timeout_seconds)
         key = readiness.session_key()
         return Dispatcher(
-            lambda url: Client(url, key, given.max_concurrency),
+            lambda url: Client(url, key, concurrency),
             keeper.state.url,
             limits,
             keeper,

@@ -101,6 +101,7 @@ def start(given: argparse.Namespace) -> int:
 def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lines) -> None:
     """Make the input ready, and refuse a range that none of its lines is in."""
     found = source.prepare(given.input_file, input_url, given.session_dir, host.say)
+    source.refuse_other_text(found)
     host.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
     if not wanted.up_to(found.lines):
         raise source.SourceError(

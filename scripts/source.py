@@ -153,6 +153,18 @@ def _refuse_binary(head: bytes, name: str) -> None:
             raise SourceError(f"{name} is {what}; the input is JSONL, one JSON object a line")
 
 
+def refuse_other_text(source: Source) -> None:
+    """Raise SourceError for a text none of whose first lines begins an object, such as CSV: no row could succeed."""
+    with Path(source.path).open("rb") as file:
+        firsts = {line.lstrip()[:1] for line in file.read(SAMPLE).removeprefix(BOM).split(b"\n")} - {b""}
+    if firsts and b"{" not in firsts:
+        what = "a JSON array" if b"[" in firsts else "CSV, perhaps"
+        raise SourceError(
+            f"{source.name} has no JSON object in its first lines ({what}); the input is JSONL, one object a line; "
+            "tools/make_rows.py makes it from CSV and from JSON arrays"
+        )
+
+
 def _indexed(path: Path, name: str, folder: Path) -> Source:
     """Read the file once: count its lines, note every STRIDE-th offset, and take its digest."""
     offsets = array.array("Q", [0])

@@ -71,6 +71,21 @@ def test_the_counts_are_by_dialect_and_by_endpoint(tmp_path: Path, capsys: pytes
     assert (found["input"]["lines"], found["blank"], found["rows"]) == (6, 1, 5)
 
 
+def test_models_that_rows_name_and_the_job_does_not_serve_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = '{"prompt": "x", "model": "Qwen/Qwen2.5-7B-Instruct"}'
+    named = ['{"prompt": "x", "model": "gpt-4o-mini"}', '{"id": 1, "input": {"prompt": "x", "model": "gpt-4o-mini"}}']
+    assert check.main([file_of(tmp_path, FINE, own)]) == 0
+    assert "name models of their own" not in capsys.readouterr().out
+    assert check.main([file_of(tmp_path, FINE, named[0])]) == 0
+    said = capsys.readouterr().out
+    assert "1 name 'gpt-4o-mini'" in said
+    assert "--served-model-name" in said
+    assert check.main([file_of(tmp_path, FINE, own, *[f'{{"prompt": "x", "model": "m{n}"}}' for n in range(99)])]) == 0
+    assert "79 name 'other models'" in capsys.readouterr().out
+
+
 def test_rows_for_two_kinds_of_model_are_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     embedding = '{"custom_id": "e", "method": "POST", "url": "/v1/embeddings", "body": {"input": "x"}}'
     assert check.main([file_of(tmp_path, FINE, embedding)]) == 0

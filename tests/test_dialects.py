@@ -55,7 +55,9 @@ def test_a_url_that_the_server_does_not_list_is_the_lines_error(url: str) -> Non
     assert refused(openai_line(url)) == ("invalid_url", f'"url" "{url}" is not answered by this model\'s server')
 
 
-@pytest.mark.parametrize("url", ["/scale_elastic_ep", "/v1/load_lora_adapter", "/v1/responses/{response_id}/cancel"])
+@pytest.mark.parametrize(
+    "url", ["/scale_elastic_ep", "/v1/load_lora_adapter", "/v1/responses/{response_id}/cancel", "/v1/%73leep"]
+)
 def test_a_line_cannot_operate_the_server(url: str) -> None:
     served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url}))
     assert refused(openai_line(url), served=served) == (

@@ -42,13 +42,27 @@ def _two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_two_gpus")
-@pytest.mark.parametrize(("visible", "found"), [(None, [H100, L4]), ("0", [H100]), ("", []), ("0,1", [H100, L4])])
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [
+        *[(None, [H100, L4]), ("0", [H100]), ("1", [L4]), ("1,0", [L4, H100]), ("0,1", [H100, L4])],
+        *[("", []), ("-1", []), ("none", []), ("0,-1,1", [H100]), ("GPU-5ebe9f43", [H100])],
+    ],
+)
 def test_the_gpus_that_the_session_may_use_are_found(
     monkeypatch: pytest.MonkeyPatch, visible: str | None, found: list[Gpu]
 ) -> None:
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert gpus.here() == found
+
+
+def test_a_gpu_that_shares_the_machines_memory_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho '[N/A], NVIDIA GB10'\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert gpus.here() == [Gpu(0, "NVIDIA GB10")]
 
 
 def test_a_machine_without_nvidia_smi_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

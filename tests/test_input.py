@@ -55,6 +55,33 @@ def test_lines_are_counted_by_their_line_feeds(content: bytes, lines: int, tmp_p
     assert prepared(tmp_path, content).lines == lines
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        pytest.param(b"id,text\n1,a\n", "CSV, perhaps", id="CSV"),
+        pytest.param(b'\xef\xbb\xbf\n [{"prompt": "a"},\n', "a JSON array", id="an array on one line"),
+        pytest.param(b"word " * 5_000, "CSV, perhaps", id="a long text"),
+    ],
+)
+def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
+    content: bytes, what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(source.SourceError, match=rf"no JSON object in its first lines \({what}\).*make_rows"):
+        source.refuse_other_text(prepared(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'broken\n42\n{"prompt": "a"}\n', id="lines that fail alone"),
+        pytest.param(b"\n" * 5_000 + b'{"prompt": "a"}\n', id="blank lines first"),
+        pytest.param(b'\xef\xbb\xbf  {"prompt": "a"}\n', id="a byte order mark"),
+    ],
+)
+def test_a_text_with_an_object_is_an_input(content: bytes, tmp_path: Path) -> None:
+    source.refuse_other_text(prepared(tmp_path, content))
+
+
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x85", "\r"])
 def test_no_other_character_ends_a_line(separator: str, tmp_path: Path) -> None:
     found = prepared(tmp_path, f"a{separator}b\nc\n".encode())

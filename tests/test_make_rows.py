@@ -208,3 +208,19 @@ def test_a_large_file_is_converted_row_by_row(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tools")
     assert int(done.stderr.partition("VmHWM:")[2].split()[0]) * 1024 < 60e6
     assert make_rows.write(make_rows.rows(str(tmp_path / "rows.jsonl")), io.StringIO()) == 30_000
+
+
+def test_a_quote_left_open_does_not_swallow_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unexpected end of data" in refused(tmp_path, capsys, "a.csv", 'id,text\n1,"open\n2,b\n')
+
+
+def test_an_empty_cell_is_named_as_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "row 2: 'text' is empty" in refused(tmp_path, capsys, "a.csv", "id,text\n1,a\n2,\n")
+
+
+def test_the_file_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "a.csv"
+    source.write_text("id,text\n1,a\n", encoding="utf-8")
+    assert make_rows.main([str(source), "-o", str(tmp_path / "x" / ".." / "a.csv")]) == 1
+    assert source.read_text(encoding="utf-8") == "id,text\n1,a\n"
+    assert "give the rows another name" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def test_a_canceled_merge_leaves_the_finished_files_as_they_were(
     assert job.merge() == 143
     assert {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()} == files
     assert signal.getsignal(signal.SIGTERM) == before
-    assert "openjd_fail: canceled before all files were written" in capsys.readouterr().out
+    assert "openjd_fail: canceled before the end" in capsys.readouterr().out
 
 
 def test_requested_is_succeeded_and_failed_and_blank_and_past_end(job: Job) -> None:
@@ -228,3 +228,16 @@ def test_whatever_the_shards_hold_each_line_has_one_result(
         assert (job.outcomes()[line] in ("x", "y")) == any(not text.startswith("!") for text in told)
         assert (job.outcomes()[line] == "missing") == (not told)
     assert missing == sum(all(line not in results for _, results in found) for line in range(1, 6))
+
+
+def test_finished_files_of_another_input_are_not_replaced_without_a_word(
+    job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.merge()
+    assert job.notes() == ""
+    job.input.write_bytes(b'{"id": 1, "prompt": "mended"}\n')
+    job.shard({1: "b"}, job.header("1"))
+    assert job.merge() == 0
+    assert "were those of another input ('input.jsonl', 5 lines) and are replaced" in job.notes()
+    assert "give each an OutputDir of its own" in capsys.readouterr().out

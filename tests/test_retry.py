@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fake_server import FakeServer, Fault
+from merge import Retry
 from merge_job import LATE, Job
 from programs import Session, outcome, rows
 
@@ -122,3 +123,29 @@ def test_a_damaged_note_of_a_retry_costs_its_results_only(job: Job) -> None:
     assert job.merge() == 0
     assert "is damaged" in job.notes()
     assert job.outcomes() == {1: "a", 2: "x"}
+
+
+def test_a_retry_in_place_that_left_nothing_to_do_can_be_merged_again(job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    job.merge()
+    job.input = job.output / "retry.jsonl"
+    job.shard({1: "mended"}, job.header("1", created=LATE))
+    assert job.merge() == 0
+    files = {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()}
+    assert files["retry.jsonl"] == b""
+    assert job.merge() == 0
+    assert {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()} == files
+
+
+def test_retry_jsonl_never_stands_there_without_its_note(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    job.shard({1: "a", 2: "!x", 4: "!x"}, job.header("1-4"))
+    job.merge()
+    before = (job.output / "retry.jsonl").read_bytes()
+    job.shard({2: "mended"}, job.header("2", created=LATE))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Retry, "write", full)
+    assert job.merge() == 1
+    assert (job.output / "retry.jsonl").read_bytes() == before

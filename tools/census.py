@@ -42,6 +42,7 @@ from rows import RowError  # noqa: E402
 
 MIGHT_NOT_FIT = "may_not_fit"  # by the estimate; every other code is certain
 EXAMPLES = 5  # problems of one code that are kept
+MODELS, OTHERS = 20, "other models"  # names that are counted apart, and what the rest is counted as
 _IDS = ("custom_id", "recordId", "id")
 _BUCKETS = 256
 _UNUSUAL = re.compile(rb"\\u[dD]|[0-9][eE]|[0-9]{300}")  # what alone can make a request that JSON cannot say
@@ -83,6 +84,7 @@ class Census:
     by_dialect: Counter[str] = field(default_factory=Counter)
     by_route: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
+    by_model: Counter[str] = field(default_factory=Counter)  # models that rows name and the job does not
     prompt_tokens: int = 0
     answer_limit: int = 0
     longest: tuple[int, int] = (0, 0)
@@ -142,6 +144,9 @@ class Census:
         self.by_route[ask.route] += 1
         if ask.route not in _EVERY:
             self.by_kind[kind] += 1
+        named = ask.body.get("model")
+        if isinstance(named, str) and named != self.model:
+            self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
         self._note_tokens(line, ask)
 
     def _first_server(self, dialect: Dialect, row: rows.Row) -> tuple[str, Ask]:
@@ -205,7 +210,7 @@ class Census:
         self.prompt_tokens += later.prompt_tokens
         self.answer_limit += later.answer_limit
         self.longest = max(self.longest, later.longest)
-        for name in ("codes", "by_dialect", "by_route", "by_kind"):
+        for name in ("codes", "by_dialect", "by_route", "by_kind", "by_model"):
             getattr(self, name).update(getattr(later, name))
         for code, problems in later.examples.items():
             self.examples[code] = [*self.examples.get(code, []), *problems][: self.keep]

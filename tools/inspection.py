@@ -233,6 +233,13 @@ def notes(checked: Checked) -> list[str]:
     if len(counted.by_kind) > 1:
         each = ", ".join(f"{count:,} for {kind} models" for kind, count in counted.by_kind.most_common())
         said.append(f"the rows are for more than one kind of model, and a server has one; split the file ({each})")
+    if counted.by_model:
+        each = ", ".join(f"{count:,} name {model!r}" for model, count in counted.by_model.most_common(census.EXAMPLES))
+        said.append(
+            f"rows name models of their own, but the server answers for {counted.model!r} only: {each}. They fail "
+            "unless VllmArgs makes the name known: --served-model-name for another name of the model, --lora-modules "
+            "for an adapter"
+        )
     if checked.duplicates:
         pairs = "; ".join(f"lines {first} and {again}" for first, again in checked.pairs)
         said.append(f"{checked.duplicates:,} ids appear again: {pairs}. All are answered, in input order")

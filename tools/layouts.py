@@ -102,6 +102,9 @@ def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
             return {"prompt": _text(record[name])}
     if {"query", "documents"} <= record.keys() or record.keys() & {"text_1", "queries"}:
         return {}  # rows of a score or a rerank model
+    empty = next((name for name in (*_OWN, *_QUESTIONS, "instruction") if name in record), None)
+    if empty:
+        raise LayoutError(f"{empty!r} is empty; fill it in, or leave the record out")
     names = ", ".join(map(repr, record))
     raise LayoutError(f"nothing says which column is the prompt; name it with --prompt-column or --template ({names})")
 

@@ -88,6 +88,9 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Convert what the command line names; return 0, or 1 with the reason told."""
     asked = parser().parse_args(argv)
+    if "-" not in (asked.output, asked.file) and Path(asked.output).resolve() == Path(asked.file).resolve():
+        print(f"make_rows: {asked.output} is the file to read; give the rows another name", file=sys.stderr)
+        return 1
     columns = [name.strip() for name in asked.columns.split(",") if name.strip()]
     try:
         with output(asked.output) as file:

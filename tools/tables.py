@@ -76,7 +76,7 @@ def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]
     csv.field_size_limit(LARGEST_RECORD)
     head = file.readline()
     separator = separator or max(SEPARATORS, key=head.count)
-    reader = csv.reader(_joined(head, file), delimiter=separator)
+    reader = csv.reader(_joined(head, file), delimiter=separator, strict=True)  # a quote left open is an error
     names = [name.strip() for name in next(reader, [])]
     again = next((name for name in names if names.count(name) > 1), None)
     if not names or again is not None or "" in names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -171,7 +172,7 @@ def route_of(url: Any, served: Served) -> str:
     if not isinstance(url, str) or not url.startswith("/"):
         raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shown(url)}')
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
-    if _OPERATING.search(path):
+    if _OPERATING.search(urllib.parse.unquote(path)):
         raise RowError("invalid_url", f'"url" {shown(url)} operates the server; a row may only ask it')
     candidates = [path, "/v1" + path, path.removeprefix("/v1")]
     if not served.routes:
