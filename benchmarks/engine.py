@@ -236,7 +236,7 @@ class Bench:
         lengths = f"answers of {min(work.tokens)} to {max(work.tokens)} tokens" if row == 2 else "answers alike"
         measure = f"Tokens per second against run_batch, {len(work.tokens)} rows, ChunkSize {work.chunk}, {lengths}"
         figure = f"{ratio:.2f} ({self.rates[row]:.1f} and {theirs:.1f} tokens/s)"
-        figure += f"; {self.rates[row] / alike:.2f} of it in our server's environment ({alike:.1f})"
+        figure += f"; {self.rates[row] / alike:.2f} of run_batch given our server's environment ({alike:.1f})"
         if row == 2:
             figure += f"; with two tasks at a time {self.beside / theirs:.2f} and {self.beside / alike:.2f}"
         emit(Figure(row, measure, f"{goal:.2f} or more", figure, met=ratio >= goal))

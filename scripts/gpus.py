@@ -35,8 +35,11 @@ def here() -> list[Gpu]:
         raise GpuError(
             "nvidia-smi does not answer: this worker's GPU is broken, another worker may do better"
         ) from None
-    pairs = (line.partition(",") for line in listing.splitlines())
-    found = [Gpu(int(memory) if memory.isdigit() else 0, name.strip()) for memory, _, name in pairs if name.strip()]
+    found = [
+        Gpu(int(memory) if memory.isdigit() else 0, name.strip())
+        for memory, _, name in (line.partition(",") for line in listing.splitlines())
+        if memory.isdigit() or memory.startswith("[")  # [N/A]; other text is an error's
+    ]
     return _visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 

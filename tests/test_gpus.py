@@ -35,6 +35,7 @@ def _two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         'test "$*" = "--query-gpu=memory.total,name --format=csv,noheader,nounits" || exit 1\n'
         "echo '81559, NVIDIA H100 80GB HBM3'\n"
         "echo '23034, NVIDIA L4'\n"
+        "echo 'Warning: the driver is old, update it'\n"
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")

@@ -238,11 +238,15 @@ def test_a_word_that_is_no_job_s_id_is_refused(said: Path) -> None:
         Note.read("../../etc/passwd")
 
 
-def test_without_deadline_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_deadline_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FarmJobError, match="pip install deadline"):
         FarmJob(JOB, []).download()
+    assert submit.main([str(rows_file(tmp_path, 5)), "--output-dir", str(tmp_path / "out")]) == 2
+    assert "NOT SUBMITTED: the deadline command is not installed" in capsys.readouterr().err
 
 
 # -- on a farm ---------------------------------------------------------------------------------------------------------

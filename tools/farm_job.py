@@ -40,6 +40,10 @@ class FarmJobError(Exception):
     """`deadline` did not do what was asked; the message ends with what it said."""
 
 
+class NoDeadline(FarmJobError):
+    """The deadline command is not installed here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What is kept of a submitted job."""
@@ -84,7 +88,7 @@ def deadline(*command: str, show: bool = False) -> str:
     beside = Path(sys.executable).with_name("deadline")
     program = str(beside) if beside.is_file() else shutil.which("deadline")
     if not program:
-        raise FarmJobError("the deadline command is not installed: pip install deadline")
+        raise NoDeadline("the deadline command is not installed: pip install deadline")
     printed = []
     with subprocess.Popen(
         [program, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

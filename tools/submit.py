@@ -28,7 +28,7 @@ import advice
 import farm_job
 import inspection
 import run_local
-from farm_job import FarmJob, FarmJobError, Note
+from farm_job import FarmJob, FarmJobError, NoDeadline, Note
 from run_local import RunError
 from setup_env import SetupError, say
 
@@ -102,7 +102,10 @@ def show_check(chosen: Mapping[str, str]) -> inspection.Checked:
 def submit(chosen: Mapping[str, str], asked: argparse.Namespace) -> int:
     """Submit to the farm and, unless told otherwise, see the job through."""
     options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
-    submitted = FarmJob.submit(chosen, options, name=asked.name)
+    try:
+        submitted = FarmJob.submit(chosen, options, name=asked.name)
+    except NoDeadline as error:
+        raise NotSubmitted(str(error)) from None
     note = Note.of(submitted.id, chosen)
     note.write()
     again = f"python3 tools/submit.py --resume {submitted.id}"
