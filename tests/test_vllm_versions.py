@@ -19,6 +19,7 @@ import readiness
 import server
 import vllm_flags
 from cfn_stack import load
+from gpus import Gpu
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = json.loads((ROOT / "tests/data/vllm_flags.json").read_text(encoding="utf-8"))
@@ -31,7 +32,7 @@ SETTINGS = server.Settings(
     start_timeout=600,
 )
 RUNNABLE = 'if __name__ == "__main__": ...'
-WORKERS: dict[str, list[int]] = {"no GPU": [], "one GPU": [24_576], "eight large GPUs": [81_920] * 8}  # MiB each
+WORKERS = {"no GPU": [], "one GPU": [Gpu(24_576, "NVIDIA L4")], "eight large GPUs": [Gpu(81_920, "NVIDIA H100")] * 8}
 
 
 def flags_in(text: str) -> set[str]:
@@ -48,7 +49,7 @@ def texts_of(*programs: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("gpus", WORKERS.values(), ids=WORKERS.keys())
-def test_every_flag_the_server_is_started_with_is_known(gpus: list[int]) -> None:
+def test_every_flag_the_server_is_started_with_is_known(gpus: list[Gpu]) -> None:
     assert flags_in(" ".join(server.command(SETTINGS, 8000, gpus))) - set(KNOWN["flags"]) == set()
 
 
