@@ -14,7 +14,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -191,10 +190,8 @@ def served(state: State, key: str) -> Served:
     first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]
     if state.external and state.settings.model not in names:
         raise ServerError(f"The server at {state.url} serves {', '.join(names[:5])}; set ModelName to one of these")
-    with ThreadPoolExecutor(1) as beside:  # vLLM takes a second or two to list its routes: its engine is idle meanwhile
-        template = beside.submit(_has_chat_template, state, key, first)
-        routes = _routes(state, key)
-        chat = template.result() and (sampling.CHAT in routes or not routes)
+    routes = _routes(state, key)
+    chat = (sampling.CHAT in routes or not routes) and _has_chat_template(state, key, first)
     tokens = next((model.get("max_model_len") for model in models if model["id"] == first), None)
     return Served(first, frozenset(names), routes, chat, tokens)
 
