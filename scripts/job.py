@@ -145,6 +145,19 @@ def _output_field(name: str) -> str:
     return name
 
 
+# What a row may ask of vLLM's servers, by the kind of model that they serve. A server answers one kind, or less of it.
+OF_EVERY_KIND = frozenset({"/tokenize", "/detokenize"})
+ROUTES: dict[str, frozenset[str]] = {
+    "generating": OF_EVERY_KIND
+    | sampling.GENERATING
+    | {"/v1/chat/completions/batch", "/v1/chat/completions/render", "/v1/completions/render"}
+    | {"/v1/messages/count_tokens", "/inference/v1/generate", "/generative_scoring", "/v1/systemone"},
+    "embedding, scoring or classifying": OF_EVERY_KIND
+    | {"/v1/embeddings", "/v2/embed", "/v1/score", "/score", "/v1/rerank", "/rerank", "/v2/rerank"}
+    | {"/classify", "/pooling"},
+    "speech": frozenset({"/v1/audio/transcriptions", "/v1/audio/translations"}),
+}
+
 ENDPOINTS = {
     "auto": "auto",
     "chat": sampling.CHAT,

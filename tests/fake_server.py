@@ -63,7 +63,7 @@ class FakeServer:
         self.asked: Counter[str] = Counter()
         self.headers: list[dict[str, str]] = []
         self.in_flight = self.most_in_flight = 0
-        self.model, self.chat, self.metrics = MODEL, True, ""
+        self.model, self.chat, self.lists, self.metrics = MODEL, True, True, ""
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
@@ -143,6 +143,10 @@ class FakeServer:
             "/openapi.json": {"paths": {route: {"post": {}} for route in ROUTES}},
             "/health": {},
         }
+        if path == "/openapi.json" and not self.lists:
+            return Fault(404, b'{"detail": "Not Found"}')
+        if path in ROUTES:
+            return Fault(405, b'{"detail": "Method Not Allowed"}')
         if path == "/metrics" and self.metrics:
             return Fault(body=self.metrics.encode())
         return Fault(body=json.dumps(pages[path]).encode()) if path in pages else Fault(404, b'{"detail": "Not Found"}')

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import job
+import readiness
 from real_jobs import RealServer, openai_line, short_folder
 
 pytestmark = pytest.mark.vllm
@@ -35,6 +37,12 @@ def same(ours: Any, by_hand: Any) -> bool:
     if isinstance(ours, float):
         return bool(ours == pytest.approx(by_hand, abs=1e-5))
     return bool(ours == by_hand)
+
+
+def test_the_routes_that_are_found_one_by_one_are_those_that_vllm_lists(encoder: RealServer) -> None:
+    encoder.job("listed", [{"text": "Hi"}])  # to which it is a given server, whose list is asked for
+    found, listed = (readiness.load_served(encoder.folder / session).routes for session in ("server", "listed-session"))
+    assert {"/v1/embeddings", "/v1/rerank", "/pooling"} <= found == listed & frozenset().union(*job.ROUTES.values())
 
 
 def test_embeddings_scores_and_ranks_equal_the_same_calls_made_by_hand(encoder: RealServer) -> None:

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from fake_server import FakeServer, Fault
+import readiness
+from fake_server import ROUTES, FakeServer, Fault
 from programs import Session, outcome, rows, wait_until
+from server import Settings, given
 
 TOKEN = "hf_aTokenThatNobodyMaySee"
 SIGNATURE = "aSignatureThatNobodyMaySee"
@@ -355,6 +357,21 @@ def test_a_model_without_a_chat_template_completes_text(tmp_path: Path) -> None:
         session.chunk().check()
         session.aggregate().check()
     assert session.summary()["endpoints"] == {"/v1/completions": 1}
+
+
+def test_a_server_of_ones_own_is_asked_for_each_route_and_never_for_its_list(session: Session) -> None:
+    """vLLM needs more than a second for its list."""
+    session.start().check()
+    assert readiness.load_served(session.folder / "session").routes == set(ROUTES)
+
+
+def test_a_given_server_s_routes_are_those_that_it_lists_and_without_a_list_none_is_refused(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        state = given(server.url, Settings(server.model, 0, 0.9, 0, "", 10))
+        assert readiness.served(state, "").routes == set(ROUTES)
+        server.lists = False
+        facts = readiness.served(state, "")
+        assert (facts.routes, facts.has("/v1/score")) == (set(), True)
 
 
 def test_a_chunk_without_a_session_says_so(tmp_path: Path) -> None:

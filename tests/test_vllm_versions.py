@@ -19,6 +19,7 @@ import readiness
 import server
 import vllm_flags
 from cfn_stack import load
+from dialects.base import _OPERATING
 from gpus import Gpu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,9 +88,18 @@ def test_every_endpoint_of_the_form_is_answered() -> None:
 
 
 def test_every_route_in_the_worker_programs_is_answered() -> None:
+    newer = {"/v1/systemone"}
     routes = {text for text in texts_of("*.py", "dialects/*.py") if re.fullmatch(r"/v\d+/[a-z/]+", text)}
     assert "/v1/chat/completions" in routes
-    assert routes - set(KNOWN["routes"]) == set()
+    assert routes - set(KNOWN["routes"]) == newer
+
+
+def test_every_route_that_a_row_may_ask_is_asked_for() -> None:
+    """What else vLLM answers is not a row's to ask: it operates the server, tells of it, or is a second name."""
+    others = {"/docs", "/get_world_size", "/health", "/invocations", "/load", "/ping", "/server_info", "/version"}
+    others |= {"/tokenizer_info", "/v1/models", "/v1/responses/{response_id}", "/is_paused"}
+    found = {route for route in KNOWN["routes"] if not _OPERATING.search(route)}
+    assert found - others == set().union(*job.ROUTES.values()) - {"/generative_scoring", "/v1/systemone"}
 
 
 @pytest.mark.parametrize("path", ["requirements/run-cpu.lock", "requirements/run-gpu.lock", "cloudformation"])

@@ -34,6 +34,7 @@ if not HAS_JINJA:  # the worker has it; without it here, prompt templates alone 
     sys.modules.update({"jinja2": types.ModuleType("jinja2"), "jinja2.sandbox": sandbox})
 
 import dialects  # noqa: E402  (found through the lines above)
+import job  # noqa: E402
 import rows  # noqa: E402
 import sampling  # noqa: E402
 from dialects.base import Ask, Dialect  # noqa: E402
@@ -47,14 +48,6 @@ _IDS = ("custom_id", "recordId", "id")
 _BUCKETS = 256
 _UNUSUAL = re.compile(rb"\\u[dD]|[0-9][eE]|[0-9]{300}")  # what alone can make a request that JSON cannot say
 
-# What vLLM's servers answer, by the kind of model that they serve. A server answers one kind.
-_EVERY = frozenset({"/tokenize", "/detokenize"})
-KINDS: dict[str, frozenset[str]] = {
-    "generating": sampling.GENERATING | _EVERY,
-    "embedding, scoring or classifying": _EVERY
-    | {"/v1/embeddings", "/v1/score", "/score", "/v1/rerank", "/rerank", "/v2/rerank", "/classify", "/pooling"},
-    "speech": frozenset({"/v1/audio/transcriptions", "/v1/audio/translations"}),
-}
 ANY_SERVER = "whatever ServerUrl serves"
 
 
@@ -90,7 +83,7 @@ class Census:
     longest: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
-        known: dict[str, frozenset[str]] = KINDS if self.max_model_len is not None else {ANY_SERVER: frozenset()}
+        known: dict[str, frozenset[str]] = job.ROUTES if self.max_model_len is not None else {ANY_SERVER: frozenset()}
         servers = {
             kind: Served(self.model, frozenset({self.model}), routes, tokens=self.max_model_len)
             for kind, routes in known.items()
@@ -142,7 +135,7 @@ class Census:
         if self._unusual(raw):
             ask.encoded()
         self.by_route[ask.route] += 1
-        if ask.route not in _EVERY:
+        if ask.route not in job.OF_EVERY_KIND:
             self.by_kind[kind] += 1
         named = ask.body.get("model")
         if isinstance(named, str) and named != self.model:

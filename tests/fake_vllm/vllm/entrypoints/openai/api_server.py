@@ -54,7 +54,7 @@ def main() -> None:
         time.sleep(1)
     time.sleep(1.0 if "slow" in given.model else 0.0)
     server = FakeServer(script, port=int(given.port), key=os.environ["VLLM_API_KEY"])
-    server.model, server.metrics = given.model, METRICS
+    server.model, server.metrics, server.lists = given.model, METRICS, False
     with server:
         while True:
             time.sleep(1)
