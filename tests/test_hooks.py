@@ -14,8 +14,8 @@ import pytest
 import yaml
 from openjd.model import DecodeValidationError, create_job, decode_job_template, preprocess_job_parameters
 
+from fake_server import MODEL, FakeServer
 from farm import Farm, Job
-from stub_openai import MODEL, StubServer
 
 ROOT = Path(__file__).resolve().parent.parent
 GOOD = [{"id": n, "prompt": f"Number {n}?"} for n in range(1, 501)]
@@ -141,8 +141,8 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[StubServer]:
-    with StubServer() as started:
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as started:
         yield started
 
 
@@ -162,7 +162,7 @@ def set_hooks(farm: Farm, *, allowed: bool) -> None:
     farm.deadline("config", "set", "settings.allow_bundle_hooks", str(allowed).lower())
 
 
-def values(server: StubServer, rows: Path, out: Path, **more: object) -> list[str]:
+def values(server: FakeServer, rows: Path, out: Path, **more: object) -> list[str]:
     given = {"InputFile": rows, "OutputDir": out, "ServerUrl": server.url, "ModelName": MODEL, "ChunkSize": 150, **more}
     return [part for name, value in given.items() for part in ("--parameter", f"{name}={value}")]
 
@@ -179,7 +179,7 @@ def output_of(out: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.farm
 def test_a_file_of_bad_lines_is_not_submitted_and_nothing_is_uploaded(
-    farm: Farm, server: StubServer, bundle: Path, tmp_path: Path
+    farm: Farm, server: FakeServer, bundle: Path, tmp_path: Path
 ) -> None:
     set_hooks(farm, allowed=True)
     jobs = len(farm.api.scheduler.jobs)
@@ -196,7 +196,7 @@ def test_a_file_of_bad_lines_is_not_submitted_and_nothing_is_uploaded(
 
 @pytest.mark.farm
 def test_all_on_a_file_of_500_lines_answers_500_and_the_job_keeps_its_name(
-    farm: Farm, server: StubServer, bundle: Path, tmp_path: Path, five_hundred: Path
+    farm: Farm, server: FakeServer, bundle: Path, tmp_path: Path, five_hundred: Path
 ) -> None:
     set_hooks(farm, allowed=True)
     given = values(server, five_hundred, tmp_path / "out", Prompts="all")
@@ -212,7 +212,7 @@ def test_all_on_a_file_of_500_lines_answers_500_and_the_job_keeps_its_name(
 
 @pytest.mark.farm
 def test_with_hooks_off_the_same_bundle_submits_and_runs_what_it_is_told(
-    farm: Farm, server: StubServer, bundle: Path, tmp_path: Path, five_hundred: Path
+    farm: Farm, server: FakeServer, bundle: Path, tmp_path: Path, five_hundred: Path
 ) -> None:
     set_hooks(farm, allowed=False)
     done = farm.deadline("bundle", "submit", ".", "--yes", *values(server, five_hundred, tmp_path / "out"), cwd=bundle)

@@ -17,11 +17,6 @@ from merge_job import EARLY, INPUT, LATE, Job, record
 from page import Page
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> Job:
-    return Job(tmp_path / "job")
-
-
 def test_a_canceled_merge_leaves_the_finished_files_as_they_were(
     job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,11 +18,6 @@ from programs import Session, outcome, rows
 FAILING = {3, 8}
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> Job:
-    return Job(tmp_path / "job")
-
-
 def ten_lines(folder: Path, server: FakeServer) -> Session:
     """Run ten lines of which two fail, and merge."""
     session = Session(folder, rows(f"line {n}" for n in range(1, 11)), server.url, options={"max_attempts": "1"})

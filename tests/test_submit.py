@@ -15,9 +15,9 @@ import pytest
 
 import farm_job
 import submit
+from fake_server import MODEL, FakeServer
 from farm import Farm
 from farm_job import FarmJob, FarmJobError, Note
-from stub_openai import MODEL, StubServer
 
 ROOT = Path(__file__).resolve().parent.parent
 FINE = '{"prompt": "x"}\n'
@@ -270,7 +270,7 @@ def run_submit(farm: Farm, folder: Path, *arguments: str) -> subprocess.Complete
 def test_a_second_job_into_one_folder_completes_the_first(farm: Farm, tmp_path: Path) -> None:
     rows_file(tmp_path, 20)
     farm.deadline("config", "set", "settings.allow_bundle_hooks", "true")
-    with StubServer() as server:
+    with FakeServer() as server:
         common = ["prompts.jsonl", "--output-dir", "out", "-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}"]
         first = run_submit(farm, tmp_path, *common, "--prompts", "1-5")
         assert first.returncode == 0, first.stderr
