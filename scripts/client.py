@@ -27,6 +27,7 @@ OTHER_FILES = 64  # open files beside the connections: the shard, the input, a l
 HEADER_LIMIT = 1 << 16  # bytes of one header of an answer
 _JSON = {"Content-Type": "application/json"}
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
+_RESULTS = frozenset({"choices", "data", "output", "content", "results"})  # one of these is in an answer
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
 _CODES |= {429: "rate_limited", 503: "unavailable"}
 
@@ -130,6 +131,9 @@ def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
     except ValueError:
         message = "the server's answer is not JSON: it was cut off or garbled"
         raise Unanswered(Failure("invalid_answer", message, status), passing=True) from None
+    if isinstance(value, dict) and isinstance(value.get("error"), dict) and not value.keys() & _RESULTS:
+        told = value["error"].get("code")  # a gateway's, which says 200 and means an error
+        raise _refused(told if isinstance(told, int) and 400 <= told < 600 else 502, content, headers)
     return Answer(status, text, value, headers.get("x-request-id") or f"req_{uuid.uuid4().hex}")
 
 
@@ -160,7 +164,8 @@ def _refused(status: int, content: bytes, headers: Mapping[str, str]) -> Unanswe
         body, value = "", None
     message = _message(value)
     if 300 <= status < 400:
-        message = f"the server answers elsewhere, at {headers.get('location', '?')}; set ServerUrl to that address"
+        elsewhere = headers.get("location", "?").partition("?")[0]  # a query may hold a secret
+        message = f"the server answers elsewhere, at {elsewhere}; set ServerUrl to that address"
     message = message or content[:MESSAGE_LIMIT].decode("utf-8", "replace") or f"HTTP {status}"
     code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
     failure = Failure(code, message[:MESSAGE_LIMIT], status, body=body if isinstance(value, dict) else "")

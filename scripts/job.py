@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ import sampling
 from prompt_template import PromptTemplate, TemplateError
 from rows import RowError
 
+_NO_OPTIONS = {  # what SamplingParams cannot say, and where it is said
+    "stream": "has no place in a batch; leave it out",
+    "model": "is no option; name the model in ModelName, or in the rows",
+    "system": "is no option; set SystemPrompt",
+    **dict.fromkeys(sampling.CONTENT, "is no option; rows say what is asked"),
+}
 _RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
     {"reasoning", "tool_calls", "refusal", "logprobs", "prompt_logprobs", "choices"}
 )
@@ -38,7 +45,8 @@ class Defaults:
 class Served:
     """What the server answers: the model's names (adapters too), its routes, and whether it has a chat template.
 
-    `routes` is empty where the server does not tell; `tokens` is the longest context, in tokens, or None.
+    `routes` are of ANY_ROUTE, or empty where the server does not tell; `tokens` is the longest context, in tokens,
+    or None.
     """
 
     model: str
@@ -66,7 +74,7 @@ def defaults(
     """Read the job's parameters. Raises JobError, which names the parameter and says how to mend it."""
     options: dict[str, Any] = {"max_tokens": max_tokens}
     if temperature != LEAVE_TO_MODEL:
-        if temperature < 0:
+        if not 0 <= temperature < math.inf:
             raise JobError(f"Temperature must be 0 or more, or -1 to leave it to the model; got {temperature:g}")
         options["temperature"] = temperature
     further = _sampling_params(sampling_params)
@@ -87,17 +95,22 @@ def _sampling_params(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        params = json.loads(text)
+        params = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise JobError(f'SamplingParams must be a JSON object such as {{"top_p": 0.9}}: {error}') from None
     if not isinstance(params, dict):
         raise JobError('SamplingParams must be a JSON object such as {"top_p": 0.9}')
-    if "stream" in params:
-        raise JobError('SamplingParams: "stream" has no place in a batch; leave it out')
+    for name, advice in _NO_OPTIONS.items():
+        if name in params:
+            raise JobError(f'SamplingParams: "{name}" {advice}')
     try:
         return sampling.checked(params)
     except RowError as error:
         raise JobError(f"SamplingParams: {error.message}") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _text_of(name: str, path: str) -> str:
@@ -146,7 +159,7 @@ def _output_field(name: str) -> str:
 
 
 # What a row may ask of vLLM's servers, by the kind of model that they serve. A server answers one kind, or less of it.
-OF_EVERY_KIND = frozenset({"/tokenize", "/detokenize"})
+OF_EVERY_KIND = frozenset({"/tokenize", "/detokenize", "/invocations"})
 ROUTES: dict[str, frozenset[str]] = {
     "generating": OF_EVERY_KIND
     | sampling.GENERATING
@@ -157,6 +170,7 @@ ROUTES: dict[str, frozenset[str]] = {
     | {"/classify", "/pooling"},
     "speech": frozenset({"/v1/audio/transcriptions", "/v1/audio/translations"}),
 }
+ANY_ROUTE = frozenset().union(*ROUTES.values())
 
 ENDPOINTS = {
     "auto": "auto",

@@ -113,6 +113,7 @@ class Merge:
     requested: Lines = field(default_factory=Lines)
     finished: float = 0.0
     started: float = float("inf")
+    spans: list[tuple[float, float]] = field(default_factory=list)  # when each shard was being answered
 
     def __post_init__(self) -> None:
         size = self.input.lines + 1
@@ -140,6 +141,9 @@ class Merge:
                 continue
             for retry in retries.get(sha256, [None]):
                 self._take_shard(shard, retry)
+        models = sorted({shard.header.model for shard in self.used})
+        if len(models) > 1:
+            self.notes.append(f"the answers are those of {len(models)} models: {', '.join(map(repr, models))}")
         for name, count in foreign.items():
             self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
 
@@ -177,17 +181,29 @@ class Merge:
         self._translations.append(retry)
         asked = shard.header.requested()
         self.requested |= asked if retry is None else self.translated(asked, retry)
+        first, last = float("inf"), 0.0
         for offset, length, head in shard.records():
             line = head["line"] if retry is None else _translated(head["line"], retry)
             if not 0 < line <= self.input.lines:
                 continue
             started = head.get("started") or shard.header.created
             when = started + (head.get("seconds") or 0)
-            self.started, self.finished = min(self.started, started), max(self.finished, when)
+            first, last = min(first, started), max(last, when)
             rank = _RANKS[head["status"]]
             if (rank, when) >= (self._rank[line], self._time[line]):
                 self._rank[line], self._time[line] = rank, when
                 self._shard[line], self._offset[line], self._length[line] = place, offset, length
+        if last:
+            self.spans.append((first, last))
+            self.started, self.finished = min(self.started, first), max(self.finished, last)
+
+    def busy(self) -> float:
+        """Return the seconds in which some shard was being answered: the pause between two jobs is not among them."""
+        seconds = until = 0.0
+        for first, last in sorted(self.spans):
+            seconds += max(0.0, last - max(first, until))
+            until = max(until, last)
+        return seconds
 
     @staticmethod
     def translated(lines: Lines, retry: Retry) -> Lines:
@@ -217,7 +233,7 @@ class Merge:
         if place not in self._files:
             if len(self._files) >= OPEN_FILES:
                 self._files.pop(next(iter(self._files))).close()
-            self._files[place] = self.used[place].path.open("rb", buffering=BUFFER)
+            self._files[place] = shards.opened(self.used[place].path, BUFFER)
         return self._files[place]
 
     def close(self) -> None:

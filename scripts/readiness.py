@@ -34,6 +34,7 @@ POLL_SECONDS = 0.1
 SHOW_SECONDS = 10  # between two looks at the log
 ANSWER_SECONDS = 10  # for a small request
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
+PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
 _HINTS = {
     "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU": (
         "out of memory",
@@ -187,52 +188,63 @@ def served(state: State, key: str) -> Served:
     except urllib.error.HTTPError as error:
         wants_key = ": it wants a key; set OPENAI_API_KEY on the worker" if error.code in (401, 403) else ""
         raise ServerError(f"The server at {state.url} answered HTTP {error.code}{wants_key}") from None
-    except (*UNREADABLE, KeyError, TypeError) as error:
+    except UNREADABLE as error:
         raise ServerError(f"No OpenAI-compatible server answers at {state.url}: {error}") from None
+    except (KeyError, TypeError):
+        raise ServerError(f"What answers at {state.url} is no OpenAI-compatible server: it lists no models") from None
     first = state.settings.model if state.settings.model in names else (names or [state.settings.model])[0]
     if state.external and state.settings.model not in names:
-        raise ServerError(f"The server at {state.url} serves {', '.join(names[:5])}; set ModelName to one of these")
+        known = f"serves {', '.join(names[:5])}; set ModelName to one of these" if names else "serves no model yet"
+        raise ServerError(f"The server at {state.url} {known}")
     routes = _routes(state, key)
     chat = (sampling.CHAT in routes or not routes) and _has_chat_template(state, key, first)
     tokens = next((model.get("max_model_len") for model in models if model["id"] == first), None)
-    return Served(first, frozenset(names), routes, chat, tokens)
+    return Served(first, frozenset(names), routes, chat, tokens if isinstance(tokens, int) else None)
 
 
 def _routes(state: State, key: str) -> frozenset[str]:
     """Ask for each route by GET, which vLLM refuses with 405 where there is one: its own list takes it 1.6 s to make.
 
-    Of a server that was given nothing is known, so its list is asked for; one that has none is asked as the rows say.
+    Of a server that was given nothing is known, so its list is asked for; one whose list holds no route that a row may
+    ask, such as a gateway's, is asked as the rows say.
     """
     if not state.external:
-        return frozenset(route for route in frozenset().union(*job.ROUTES.values()) if _is_there(state, route, key))
+        return frozenset(route for route in job.ANY_ROUTE if _is_there(state, route, key))
     try:
         paths = get(state, "/openapi.json", key)["paths"]
-        return frozenset(path for path, methods in paths.items() if "post" in methods)
+        return frozenset(path for path, methods in paths.items() if "post" in methods) & job.ANY_ROUTE
     except (*UNREADABLE, KeyError, TypeError, AttributeError):
         return frozenset()
 
 
 def _is_there(state: State, route: str, key: str) -> bool:
+    """Tell whether the server has a route; what it cannot say now, such as while it is busy, its rows will show."""
     try:
         get(state, route, key)
     except urllib.error.HTTPError as error:
-        return error.code == HTTPStatus.METHOD_NOT_ALLOWED
-    except UNREADABLE as error:
-        raise ServerError(_report(state, f"The server did not answer for {route}: {error}")) from None
+        return error.code != HTTPStatus.NOT_FOUND
+    except UNREADABLE:
+        return True
     return True
 
 
 def _has_chat_template(state: State, key: str, model: str) -> bool:
     """Ask for one token of chat: a model without a template refuses, and a loaded one is proven to answer."""
     body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-    try:
-        post(state, sampling.CHAT, key, body, PROBE_SECONDS)
-    except urllib.error.HTTPError as error:
-        if error.code >= 500:
-            raise ServerError(_report(state, f"The server failed on a first request with HTTP {error.code}")) from None
-        return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
-    except UNREADABLE as error:
-        raise ServerError(_report(state, f"The server did not answer a first request: {error}")) from None
+    for pause in (*PROBE_PAUSES, None):
+        try:
+            post(state, sampling.CHAT, key, body, PROBE_SECONDS)
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
+            if pause is None:
+                what = f"The server failed on a first request with HTTP {error.code}"
+                raise ServerError(_report(state, what)) from None
+            time.sleep(pause)
+        except UNREADABLE as error:
+            raise ServerError(_report(state, f"The server did not answer a first request: {error}")) from None
+        else:
+            return True
     return True
 
 

@@ -140,6 +140,7 @@ class Chunk:
     def _header(self) -> shards.Header:
         given, found = self._given, self._source
         farm_job = os.environ.get("DEADLINE_JOB_ID", "")
+        asked = (arguments.fingerprint(given), found.sha256, server.identity(self._keeper.state))
         return shards.Header(
             input_sha256=found.sha256,
             input_name=found.name,
@@ -148,7 +149,7 @@ class Chunk:
             prompts=given.prompts,
             block_size=given.block_size,
             model=self._served.model,
-            job=shards.job_key(farm_job, arguments.fingerprint(given), found.sha256),
+            job=shards.job_key(farm_job, *asked),
             worker=os.environ.get("DEADLINE_WORKER_ID") or socket.gethostname(),
             created=time.time(),
         )

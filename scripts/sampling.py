@@ -18,6 +18,7 @@ from rows import RowError, shown
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 RESPONSES, MESSAGES = "/v1/responses", "/v1/messages"
 GENERATING = frozenset({CHAT, COMPLETIONS, RESPONSES, MESSAGES})
+CONTENT = frozenset({"messages", "prompt", "input"})  # what a request asks, never how
 SEED_LIMIT = 2**63  # a signed 64-bit number
 
 

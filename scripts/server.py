@@ -219,6 +219,12 @@ def load(folder: Path) -> State | None:
     return State(**{**value, "loads": tuple(value["loads"]), "settings": Settings(**value["settings"])})
 
 
+def identity(state: State) -> str:
+    """Return what an answer depends on of its server: two with the same one would answer alike."""
+    given = state.url if state.external else ""
+    return json.dumps([given, state.model, state.settings.vllm_args, state.settings.max_model_len])
+
+
 def renamed(state: State, model: str) -> State:
     """Return the state with the name that the server itself gives its model."""
     return replace(state, model=model)

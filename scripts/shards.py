@@ -161,7 +161,9 @@ class Writer:
 
     def finish(self, loads: list[str]) -> Path:
         """Write the footer and give the file its name. `loads` are the model loads that answered."""
-        footer = {"end": True, "records": self.count, "loads": loads, "sha256": _digest(self._path, None)}
+        with self._path.open("rb") as written:
+            digest = _digest(written, self._size)
+        footer = {"end": True, "records": self.count, "loads": loads, "sha256": digest}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.folder / f"{_stem(self.header)}.jsonl"
@@ -222,7 +224,7 @@ class Shard:
 
     def records(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield (offset, bytes, head) of each readable record. In a damaged shard, what does not parse is left out."""
-        with self.path.open("rb") as file:
+        with opened(self.path) as file:
             offset = len(file.readline())
             for line in file:
                 head = _head(line, sound=self.sound)
@@ -256,21 +258,31 @@ def _head(line: bytes, *, sound: bool) -> dict[str, Any] | None:
 
 def open_shard(path: Path) -> Shard:
     """Read a shard's header and footer and check its digest. Raises ShardError for what is no shard."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         try:
             header = Header.from_json(json.loads(file.readline()))
         except (ValueError, RecursionError):
             raise ShardError("its first line is no header") from None
-    footer, start = _footer(path)
-    sound = footer is not None and footer.get("sha256") == _digest(path, start)
+        footer, start = _footer(file)
+        sound = footer is not None and footer.get("sha256") == _digest(file, start)
     return Shard(path, header, tuple(map(str, footer["loads"])) if footer and sound else (), sound)
 
 
-def _footer(path: Path) -> tuple[dict[str, Any] | None, int]:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - _FOOTER_LIMIT))
-        last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+def opened(path: Path, buffering: int = -1) -> BinaryIO:
+    """Open a shard to read it, also one whose partial file got its final name meanwhile. Raises OSError."""
+    try:
+        return path.open("rb", buffering=buffering)
+    except FileNotFoundError:
+        if not PARTIAL.fullmatch(path.name):
+            raise
+        stem = path.name.removeprefix(".").rsplit(".", 2)[0]
+        return path.with_name(f"{stem}.jsonl").open("rb", buffering=buffering)
+
+
+def _footer(file: BinaryIO) -> tuple[dict[str, Any] | None, int]:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _FOOTER_LIMIT))
+    last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
         footer = json.loads(last)
     except (ValueError, RecursionError):
@@ -278,13 +290,13 @@ def _footer(path: Path) -> tuple[dict[str, Any] | None, int]:
     return (footer, size - len(last) - 1) if isinstance(footer, dict) and footer.get("end") is True else (None, size)
 
 
-def _digest(path: Path, end: int | None) -> str:
+def _digest(file: BinaryIO, end: int) -> str:
+    """Return the SHA-256 of a file's first `end` bytes."""
     digest = hashlib.sha256()
-    left = path.stat().st_size if end is None else end
-    with path.open("rb") as file:
-        while left > 0 and (block := file.read(min(_BLOCK, left))):
-            digest.update(block)
-            left -= len(block)
+    file.seek(0)
+    while end > 0 and (block := file.read(min(_BLOCK, end))):
+        digest.update(block)
+        end -= len(block)
     return digest.hexdigest()
 
 

@@ -154,10 +154,12 @@ def _refuse_binary(head: bytes, name: str) -> None:
 
 
 def refuse_other_text(source: Source) -> None:
-    """Raise SourceError for a text none of whose first lines begins an object, such as CSV: no row could succeed."""
+    """Raise SourceError for a text none of whose first million bytes begins an object in a line, such as CSV."""
     with Path(source.path).open("rb") as file:
-        firsts = {line.lstrip()[:1] for line in file.read(SAMPLE).removeprefix(BOM).split(b"\n")} - {b""}
-    if firsts and b"{" not in firsts:
+        lines = file.read(BLOCK).removeprefix(BOM).split(b"\n")
+    firsts = {line.lstrip()[:1] for line in lines} - {b""}
+    tells = len(lines) > 1 or source.size < BLOCK  # one cut-off line tells nothing of the others
+    if tells and firsts and b"{" not in firsts:
         what = "a JSON array" if b"[" in firsts else "CSV, perhaps"
         raise SourceError(
             f"{source.name} has no JSON object in its first lines ({what}); the input is JSONL, one object a line; "

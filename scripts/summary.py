@@ -61,7 +61,7 @@ def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any
     present = len(merge.requested.up_to(merge.input.lines))
     if tally.succeeded + tally.failed + tally.blank != present:
         raise AssertionError(f"{present} lines were asked for, {tally} accounts for another number")
-    seconds = max(0.0, merge.finished - merge.started) if merge.finished else 0.0
+    seconds = merge.busy()
     loads = {load for shard in merge.used for load in shard.loads}
     return {
         "requested": requested,

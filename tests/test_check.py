@@ -216,14 +216,19 @@ def test_a_packed_file_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture
         (["FILE", "--prompts", "5-1"], "5-1"),
         (["FILE", "--max-tokens", "many"], "MaxTokens"),
         (["FILE", "--temperature", "-2"], "Temperature"),
+        (["FILE", "--temperature", "nan"], "Temperature"),
+        (["FILE", "--block-size", "0"], "BlockSize"),
+        (["CSV"], "no JSON object in its first lines"),
         (["FILE", "--summary", "FILE"], "Extra data"),
     ],
 )
 def test_what_cannot_be_used_at_all_ends_with_2(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = file_of(tmp_path, FINE, FINE)
-    status, found = found_in(capsys, *[path if each == "FILE" else each for each in arguments])
+    table = tmp_path / "table.csv"
+    table.write_text("id,text\n1,a\n", encoding="utf-8")
+    files = {"FILE": file_of(tmp_path, FINE, FINE), "CSV": str(table)}
+    status, found = found_in(capsys, *[files.get(each, each) for each in arguments])
     assert status == 2
     assert told in found["error"]
 
@@ -294,3 +299,38 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tools")
     peak = int(done.stderr.partition("VmHWM:")[2].split()[0]) * 1024
     assert peak < 60e6  # a start of about 40 MB, and 16 bytes a line
+
+
+def test_a_value_of_several_lines_is_tried_by_the_command_that_keeps_it_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(tmp_path, FINE)
+    farm, _ = found_in(capsys, path, "--system-prompt", "Be brief.\nBe kind.")[1]["trial"]
+    assert farm.startswith(f"python3 tools/submit.py {path} --prompts 1-1 --output-dir trial")
+    assert "'SystemPrompt=Be brief.\nBe kind.' -p ChunkSize=1" in farm
+
+
+@pytest.mark.parametrize(("temperature", "notes"), [("2", 0), ("2.5", 1)])
+def test_a_temperature_that_newer_vllm_refuses_is_said(temperature: str, notes: int, tmp_path: Path) -> None:
+    checked = inspection.check({"InputFile": file_of(tmp_path, FINE), "Prompts": "all", "Temperature": temperature})
+    assert " ".join(inspection.notes(checked)).count("newer vLLM refuses a Temperature above 2") == notes
+
+
+@pytest.mark.parametrize("option", ["--tokens-per-second", "--price-per-hour"])
+@pytest.mark.parametrize("value", ["0", "-5", "nan", "inf", "x"])
+def test_a_rate_or_price_that_is_none_is_refused(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        check.main([file_of(tmp_path, FINE), option, value])
+    assert f"{value!r} is no number above 0" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-B", str(ROOT / "tools/check.py"), file_of(tmp_path, *["x"] * 9_000), "--all"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as checking:
+        assert checking.stdout is not None
+        assert checking.stderr is not None
+        checking.stdout.readline()
+        checking.stdout.close()
+        assert checking.stderr.read() == b""

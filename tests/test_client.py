@@ -89,3 +89,35 @@ def test_there_are_no_more_connections_than_open_files(
     monkeypatch.setattr(resource, "setrlimit", lambda _, both: limits.append(both))
     assert room_for(1024) == room
     assert limits == ([] if raised_to is None else [(raised_to, hard)])
+
+
+def test_a_query_of_a_redirect_is_not_shown() -> None:
+    with (
+        scripted(status(307, Location="http://127.0.0.1:9/x?token=SECRET")) as given,
+        pytest.raises(Unanswered) as raised,
+    ):
+        post(given.base)
+    assert "at http://127.0.0.1:9/x; set ServerUrl" in raised.value.failure.message
+    assert "SECRET" not in raised.value.failure.message
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "http", "passing"),
+    [
+        (b'{"error": {"message": "quota exceeded", "code": 429}}', "rate_limited", 429, True),
+        (b'{"error": {"message": "no such model", "code": "model_not_found"}}', "server_error", 502, True),
+        (b'{"error": {"message": "bad", "code": 400}}', "invalid_request", 400, False),
+    ],
+)
+def test_an_error_under_a_200_is_an_error(body: bytes, code: str, http: int, *, passing: bool) -> None:
+    with scripted(status(200, body)) as given, pytest.raises(Unanswered) as raised:
+        post(given.base)
+    failure = raised.value.failure
+    assert (failure.code, failure.status, raised.value.passing) == (code, http, passing)
+    assert failure.body == body.decode()
+
+
+def test_an_answer_that_has_a_result_beside_its_error_is_an_answer() -> None:
+    body = b'{"object": "response", "status": "failed", "error": {"code": "x"}, "output": []}'
+    with scripted(status(200, body)) as given:
+        assert post(given.base).text == body.decode()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dialect_rows import (
+    BASE_MODEL,
     CHAT,
     COMPLETIONS,
     ENCODER,
@@ -50,20 +51,24 @@ def test_every_endpoint_that_the_server_lists_can_be_asked(url: str, route: str)
     assert asked(openai_line(url)).route == route
 
 
-@pytest.mark.parametrize("url", ["/v1/images", "/v1/files", "/v2/rerank", "/../etc", "/"])
+@pytest.mark.parametrize("url", ["/v2/rerank", "/classify/", "/v1/audio/translations"])
 def test_a_url_that_the_server_does_not_list_is_the_lines_error(url: str) -> None:
-    assert refused(openai_line(url)) == ("invalid_url", f'"url" "{url}" is not answered by this model\'s server')
+    told = ("invalid_url", f'"url" "{url}" is not answered by this model\'s server')
+    assert refused(openai_line(url), served=BASE_MODEL) == told
 
 
-@pytest.mark.parametrize(
-    "url", ["/scale_elastic_ep", "/v1/load_lora_adapter", "/v1/responses/{response_id}/cancel", "/v1/%73leep"]
-)
-def test_a_line_cannot_operate_the_server(url: str) -> None:
-    served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url}))
-    assert refused(openai_line(url), served=served) == (
-        "invalid_url",
-        f'"url" "{url}" operates the server; a row may only ask it',
-    )
+OTHERS = """/v1/images /v1/files / /../etc /v1/../shutdown /v1/%2e%2e/shutdown //v1/chat/completions /key/generate
+/model/delete /scale_elastic_ep /v1/load_lora_adapter /v1/%73leep /v1/responses/{response_id}/cancel
+/v1/chat/completions/../../slots"""
+
+
+@pytest.mark.parametrize("url", OTHERS.split())
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_line_asks_nothing_of_a_server_but_answers(url: str, *, lists: bool) -> None:
+    served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url, CHAT} if lists else ()))
+    told = ("invalid_url", f'"url" "{url}" is no endpoint that a row may ask; the README lists them')
+    assert refused(openai_line(url), served=served) == told
+    assert refused({"input": {"route": url, "body": {}}}, served=served) == told
 
 
 def test_a_server_that_lists_nothing_is_asked_as_the_line_says() -> None:
@@ -239,3 +244,10 @@ def test_a_bedrock_outcome_is_the_record_with_its_output_or_error() -> None:
     assert answered(row, {"choices": [{"text": "A"}]}) == {**row, "modelOutput": {"choices": [{"text": "A"}]}}
     assert failed(row, Failure("c", "m", 503))["error"] == {"errorCode": 503, "errorMessage": "m"}
     assert failed(row, Failure("schema_mismatch", "m", 200))["error"]["errorCode"] == 400
+
+
+@pytest.mark.parametrize("stream", [True, "false"])
+def test_a_bedrock_record_is_answered_whole(stream: object) -> None:
+    record = {"recordId": "b1", "modelInput": {"prompt": "Hello", "stream": stream}}
+    told = f'"stream": {json.dumps(stream)} has no place in a batch; leave it out'
+    assert refused(record) == ("stream_not_supported", told)

@@ -385,3 +385,19 @@ def test_a_disk_that_fills_while_merging_leaves_the_finished_files_as_they_were(
         session.aggregate().refused("No space left on device", "free some space and run it again")
         after = {path.name: path.read_bytes() for path in (small_disk / "output").glob("*.*")}
     assert after == before
+
+
+def test_answers_of_a_server_that_was_set_up_otherwise_are_not_kept(tmp_path: Path) -> None:
+    """What an interrupted attempt was answered stands only for the same model, arguments and context."""
+    kept = []
+    session = Session(tmp_path, rows(map(str, range(3))))
+    for arguments in ("", "", "--seed 1"):
+        session.start(vllm_args=arguments).check()
+        kept.append("are kept" in session.chunk().check().text)
+        session.stop().check()
+        (shard,) = session.results.glob("lines-*.jsonl")
+        lines = shard.read_bytes().splitlines(keepends=True)
+        header = json.loads(lines[0])
+        (session.results / f".{shard.stem}.{header['job']}.partial").write_bytes(b"".join(lines[:-1]))
+        shard.unlink()
+    assert kept == [False, True, False]

@@ -126,6 +126,13 @@ def test_every_layout_gives_rows_that_the_worker_takes(tmp_path: Path) -> None:
         ("a.csv", "id,text\n1,a,b\n", (), "a.csv:2: 3 cells, but 2 columns"),
         ("a.csv", "id,id\n1,2\n", (), "'id' appears twice"),
         ("a.csv", "", (), "it is empty"),
+        ("a.csv", '"id" x,text\n1,a\n', (), "a.csv:1: "),
+        ("a.csv", "id,text\n1,\n", ("--prompt-column", "text"), "row 1: 'text' is empty"),
+        ("a.json", '[{"text": "x"}]\n[{"text": "y"}]\n', (), "more follows behind the array's end, after record 1"),
+        ("a.json", '[{"text": "x"}]' + " " * 70_000 + "garbage", (), "more follows behind the array's end"),
+        ("a.json", '[{"text": "x"}\n{"text": "y"}]', (), "record 2: not JSON: a comma is missing"),
+        ("a.json", '[{"text": "x"},,{"text": "y"}]', (), "record 2: not JSON"),
+        ("a.json", '[,{"text": "x"}]', (), "record 1: not JSON"),
         ("a.csv", "id,text\n", (), "holds no rows"),
         ("a.csv", "id,words\n1,x\n", (), "--prompt-column or --template ('id', 'words')"),
         ("a.csv", "id,words\n1,x\n", ("--prompt-column", "word"), "row 1: there is no column 'word'"),
@@ -224,3 +231,34 @@ def test_the_file_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytes
     assert make_rows.main([str(source), "-o", str(tmp_path / "x" / ".." / "a.csv")]) == 1
     assert source.read_text(encoding="utf-8") == "id,text\n1,a\n"
     assert "give the rows another name" in capsys.readouterr().err
+
+
+def test_a_separator_inside_quotes_separates_nothing(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.csv", '"text, or so";"text"\n"x";"y"\n') == [{"text, or so": "x", "text": "y"}]
+
+
+def test_a_column_without_a_name_is_numbered(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.csv", ",text\n0,a\n") == [{"column_1": "0", "text": "a"}]
+
+
+def test_messages_beside_a_prompt_are_kept_and_not_asked(tmp_path: Path) -> None:
+    record = {"prompt": "p", "messages": [{"role": "user", "content": "m"}]}
+    assert converted(tmp_path, "a.jsonl", json.dumps(record)) == [
+        {"messages_beside": record["messages"], "prompt": "p"},
+    ]
+
+
+def test_a_cell_becomes_what_its_option_takes(tmp_path: Path) -> None:
+    cells = 'text,stop,seed\na,12,7\nb,"[""x"", ""y""]",\n'
+    assert converted(tmp_path, "a.csv", cells) == [
+        {"stop": "12", "seed": 7, "text": "a"},
+        {"stop": ["x", "y"], "text": "b"},
+    ]
+
+
+def test_half_a_surrogate_pair_can_be_written_to_standard_output(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt": "\\ud83d"}\n', encoding="utf-8")
+    command = [sys.executable, "-B", str(ROOT / "tools/make_rows.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "latin-1"})
+    assert json.loads(done.stdout) == {"prompt": "?"}

@@ -236,3 +236,34 @@ def test_finished_files_of_another_input_are_not_replaced_without_a_word(
     assert job.merge() == 0
     assert "were those of another input ('input.jsonl', 5 lines) and are replaced" in job.notes()
     assert "give each an OutputDir of its own" in capsys.readouterr().out
+
+
+def test_a_chunk_that_ends_while_the_merge_runs_is_read_to_its_end(job: Job) -> None:
+    """Its partial file gets its final name between two looks at it."""
+    with shards.Writer(job.results, job.header("1-2")) as writer:
+        for line in (1, 2):
+            writer.add(record(line, f"answer {line}", EARLY))
+        (partial,) = job.results.iterdir()
+        shard = shards.open_shard(partial)
+        writer.finish(["load"])
+    assert [head["line"] for _, _, head in shard.records()] == [1, 2]
+    assert shards.open_shard(partial).sound
+    with shards.opened(partial) as file:
+        assert file.read().count(b"answer") == 2
+
+
+def test_the_seconds_are_those_in_which_rows_were_answered(job: Job) -> None:
+    job.shard({1: "a", 2: "b"}, job.header("1-2"))
+    job.shard({4: "d"}, job.header("4-4", created=EARLY + 1))
+    job.shard({5: "e"}, job.header("5-5", created=EARLY + 86_400))  # the day after
+    job.merge()
+    summary = job.summary()
+    # lines 1 and 2 took 1 to 3 s after EARLY, line 4 took 5 to 6 s, line 5 one second of the next day
+    assert (summary["seconds"], summary["tokens_per_second"]) == (4.0, 3.0)
+
+
+def test_answers_of_two_models_are_said(job: Job) -> None:
+    job.shard({1: "a", 2: "b"}, job.header("1-2"))
+    job.shard({4: "d", 5: "e"}, replace(job.header("4-5", created=LATE), model="other"))
+    job.merge()
+    assert "the answers are those of 2 models: 'm', 'other'" in job.notes()

@@ -69,11 +69,12 @@ def test_an_adapter_is_asked_by_its_name() -> None:
         ("messages", {"system": "Be brief.", "messages": USER}),
     ],
 )
-@pytest.mark.parametrize("where", ["the row", "the job"])
+@pytest.mark.parametrize("where", ["the row", "its options", "the job"])
 def test_a_system_prompt_reaches_every_endpoint(route: str, body: dict[str, Any], where: str) -> None:
     endpoint = {"chat": CHAT, "completions": COMPLETIONS, "responses": RESPONSES, "messages": MESSAGES}[route]
     job = Defaults(endpoint=endpoint, system_prompt="Be brief." if where == "the job" else "")
-    row = {"prompt": "Hi"} | ({"system": "Be brief."} if where == "the row" else {})
+    own = {"the row": {"system": "Be brief."}, "its options": {"sampling_params": {"system": "Be brief."}}}
+    row = {"prompt": "Hi", **own.get(where, {})}
     assert asked(row, job).body == {"model": "m", **body}
 
 
@@ -223,3 +224,23 @@ def test_a_failure_keeps_the_row_and_has_no_answer_field() -> None:
 def test_an_answer_without_what_its_endpoint_promises_is_an_error() -> None:
     with pytest.raises(RowError, match="the server's answer lacks 'choices'"):
         answered({"prompt": "Hi"}, {"object": "nothing"})
+
+
+@pytest.mark.parametrize("name", ["messages", "prompt", "input"])
+def test_what_is_asked_is_no_option(name: str) -> None:
+    told = f'"{name}" is no option: it stands beside "sampling_params", not in it'
+    assert refused({"prompt": "Hi", "sampling_params": {name: "x"}}) == ("invalid_value", told)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"choices": []}, "the server's answer is not built as this endpoint's answers are"),
+        ({"choices": [[]]}, "the server's answer is not built as this endpoint's answers are"),
+        ({"usage": {}}, "the server's answer lacks 'choices'"),
+    ],
+)
+def test_an_answer_of_another_shape_is_told_in_words(body: Any, told: str) -> None:
+    with pytest.raises(RowError) as raised:
+        answered({"prompt": "Hi"}, body)
+    assert (raised.value.code, raised.value.message) == ("invalid_answer", told)

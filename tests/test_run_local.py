@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import run_local
+import setup_env
 from openjd_log import printable, readable
 
 
@@ -130,3 +131,31 @@ def test_a_parameter_that_is_not_name_and_value_is_refused(argument: str, capsys
     with pytest.raises(SystemExit):
         run_local.main(["-p", argument])
     assert "NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more", "told"),
+    [
+        ("a.jsonl", b"{}", ["-p", "BlockSize=abc"], "BlockSize must be a whole number of at least 1, got 'abc'"),
+        ("a.jsonl", b"{}", ["-p", "BlockSize=0"], "BlockSize must be a whole number of at least 1, got '0'"),
+        ("a.jsonl.gz", b"{}", [], "a.jsonl.gz cannot be read: Not a gzipped file"),
+        ("a.jsonl.gz", gzip.compress(b"{}")[:-5], [], "a.jsonl.gz cannot be read: "),
+    ],
+)
+def test_what_cannot_be_counted_is_told_in_a_sentence(
+    name: str, content: bytes, more: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert run_local.main(["--input", str(tmp_path / name), "--output-dir", str(tmp_path / "out"), *more]) == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("below", ["", "/folder"])
+def test_a_file_in_the_place_of_the_results_is_told_in_a_sentence(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup_env, "environment", lambda _: Path(sys.executable))
+    monkeypatch.setattr(setup_env, "model", lambda _: tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(run_local.RunError, match=r"file.* cannot be the folder of the results: (File|Not a dir)"):
+        run_local.run(output_dir=Path(f"{tmp_path}/file{below}"))

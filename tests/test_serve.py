@@ -10,6 +10,7 @@ import socket
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -378,3 +379,51 @@ def test_a_chunk_without_a_session_says_so(tmp_path: Path) -> None:
     session = Session(tmp_path, rows(["a"]))
     (tmp_path / "session").mkdir()
     session.chunk().refused("the session has no server")
+
+
+GATEWAYS = {
+    "a catch-all": {"paths": {"/v1/{path}": {"post": {}}}},
+    "a prefix": {"paths": {"/api/v1/chat/completions": {"post": {}}}},
+    "another page": {"paths": {"/login": {"post": {}}}},
+}
+
+
+@pytest.mark.parametrize("listed", GATEWAYS.values(), ids=GATEWAYS.keys())
+def test_a_gateway_whose_list_names_no_endpoint_is_asked_as_the_rows_say(listed: object, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        known = server._page
+        page = Fault(body=json.dumps(listed).encode())
+        server._page = lambda path: page if path == "/openapi.json" else known(path)  # type: ignore[method-assign]
+        session = Session(tmp_path, rows(["a"]), server.url)
+        session.start().check()
+        session.chunk().check()
+        session.aggregate().check()
+    assert outcome(session.written()[0]) == "echo: a"
+
+
+def test_a_route_is_missing_only_where_the_server_says_so() -> None:
+    """A server that is busy for a moment must not cost every row of a route."""
+    with FakeServer() as server:
+        pages = {"/v1/embeddings": Fault(503, b"{}"), "/v1/responses": Fault(wire="reset")}
+        known = server._page
+        server._page = lambda path: pages.get(path) or known(path)  # type: ignore[method-assign]
+        state = replace(given(server.url, Settings(server.model, 0, 0.9, 0, "", 10)), pid=os.getpid())
+        assert readiness.served(state, "").routes == set(ROUTES)
+
+
+def test_a_first_request_that_fails_is_made_again(tmp_path: Path) -> None:
+    with FakeServer(lambda asked: Fault(503, b"{}") if asked.count < 3 else None) as server:
+        Session(tmp_path, rows(["a"]), server.url).start().check()
+        assert server.asked.total() == 3
+
+
+def test_a_context_length_that_is_no_number_is_none(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        known = server._page
+        models = Fault(body=json.dumps({"data": [{"id": server.model, "max_model_len": "4096"}]}).encode())
+        server._page = lambda path: models if path == "/v1/models" else known(path)  # type: ignore[method-assign]
+        session = Session(tmp_path, rows(["a"]), server.url)
+        session.start().check()
+        session.chunk().check()
+        session.aggregate().check()
+    assert outcome(session.written()[0]) == "echo: a"

@@ -15,7 +15,9 @@ cannot be used at all. Memory stays below 150 MB for a million lines. Nothing is
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -66,17 +68,20 @@ def findings(checked: Checked, estimate: Mapping[str, Any], workers: int, trial:
 
 
 def trial_commands(parameters: Mapping[str, str], lines: int) -> list[str]:
-    """Return the commands that run the first lines: on the farm, and on this machine."""
+    """Return the commands that run the first lines: on the farm, and on this machine.
+
+    `deadline` cuts a value of several lines at its first one; then the farm's command is submit.py, which does not.
+    """
     count = min(TRIAL_LINES, max(1, lines))
     own = {name: value for name, value in parameters.items() if name not in SIZED and value != PARAMETERS[name]}
     sized = {"Prompts": f"1-{count}", "ChunkSize": str(count), "OutputDir": "trial"}
     farm = [part for name, value in {**own, **sized}.items() for part in ("--parameter", f"{name}={value}")]
     here = [part for name, value in own.items() if name != "InputFile" for part in ("-p", f"{name}={value}")]
     local = ["--input", parameters["InputFile"], "--prompts", f"1-{count}", "--output-dir", "trial", *here]
-    return [
-        shlex.join(["deadline", "bundle", "submit", ".", *farm]),
-        shlex.join(["python3", "tools/run_local.py", *local]),
-    ]
+    submit = ["deadline", "bundle", "submit", ".", *farm]
+    if any("\n" in value for value in own.values()):
+        submit = ["python3", "tools/submit.py", local[1], *local[2:], "-p", f"ChunkSize={count}"]
+    return [shlex.join(submit), shlex.join(["python3", "tools/run_local.py", *local])]
 
 
 def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
@@ -112,13 +117,21 @@ def _estimated(estimate: Mapping[str, Any]) -> list[str]:
     return shown + [f"  assumed: {host.printable(text)}" for text in estimate["assumptions"]]
 
 
+def _positive(text: str) -> float:
+    """Return a number above 0. Raises ArgumentTypeError."""
+    with contextlib.suppress(ValueError):
+        if 0 < (number := float(text)) < float("inf"):
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     made = argparse.ArgumentParser(description="Check an input by the worker's own rules.")
     made.add_argument("file", metavar="FILE", help="JSONL with one request a line; .gz too")
-    made.add_argument("--price-per-hour", type=float, help="of one worker, for an estimate of the cost")
+    made.add_argument("--price-per-hour", type=_positive, help="of one worker, for an estimate of the cost")
     made.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
-    made.add_argument("--tokens-per-second", type=float, help="of one worker, prompts and answers together")
+    made.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
     made.add_argument("--workers", type=int, default=1, help="workers that share the job (1)")
     made.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
     made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -161,4 +174,8 @@ def _show(name: str) -> Callable[[Problem], None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # of `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -23,6 +23,7 @@ import job
 import ranges
 import source
 
+USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take; vLLM 0.19 has no bound
 PAIRS = 5  # duplicate ids that are shown
 SHARED_LINES = 50_000  # from here on several processes pay
 PROCESSES = 4  # at most, since each takes 25 MB
@@ -91,6 +92,7 @@ def check(
     counted, not_checked = _census(given, keep, report)
     with tempfile.TemporaryDirectory(prefix="vllm-batch-") as folder:
         found = source.prepare(given["InputFile"], "", Path(folder), lambda _: None)
+        source.refuse_other_text(found)
         wanted = _lines(given, found.lines)
         present = wanted.up_to(found.lines)
         looked_at = _first(present, limit)
@@ -161,9 +163,10 @@ def is_all(prompts: str) -> bool:
 
 
 def _lines(given: Mapping[str, str], lines: int) -> ranges.Lines:
+    block_size = whole_number(given, "BlockSize")
     if is_all(given["Prompts"]):
         return ranges.Lines([range(1, lines + 1)])
-    return ranges.of_values(given["Prompts"], whole_number(given, "BlockSize"))
+    return ranges.of_values(given["Prompts"], block_size)
 
 
 def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
@@ -240,6 +243,8 @@ def notes(checked: Checked) -> list[str]:
             "unless VllmArgs makes the name known: --served-model-name for another name of the model, --lora-modules "
             "for an adapter"
         )
+    if counted.defaults.options.get("temperature", 0) > USUAL_TEMPERATURE:
+        said.append(f"newer vLLM refuses a Temperature above {USUAL_TEMPERATURE}: every row that sets none would fail")
     if checked.duplicates:
         pairs = "; ".join(f"lines {first} and {again}" for first, again in checked.pairs)
         said.append(f"{checked.duplicates:,} ids appear again: {pairs}. All are answered, in input order")

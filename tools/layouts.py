@@ -19,6 +19,7 @@ Fill = Callable[[Mapping[str, Any]], str]
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 _OWN = ("prompt", "text", "messages")  # what makes a prompt row without further ado
 _BATCH = ({"custom_id", "body"}, {"custom_id", "params"}, {"recordId", "modelInput"})
+MESSAGES_BESIDE = "messages_beside"  # the name of a record's messages that are not asked
 _QUESTIONS = ("question", "query")
 ROLES = {
     **dict.fromkeys(("human", "user"), "user"),
@@ -51,11 +52,15 @@ def row(
         parts = {"prompt": fill(record)}
     elif prompt_column:
         parts = {"prompt": _text(_cell(record, prompt_column))}
+        if not parts["prompt"]:
+            raise LayoutError(f"{prompt_column!r} is empty; fill it in, or leave the record out")
     else:
         parts = _by_layout(record)
     kept = {name: _cell(record, name) for name in columns} if columns else dict(record)
-    for name in ("conversations", "messages") if parts else ():
-        kept.pop(name, None)  # the worker would take messages before the prompt
+    if "messages" in parts:
+        kept.pop("conversations", None)  # they are what the messages were made of
+    elif parts and "messages" in kept:  # the worker would take them before the prompt
+        kept = {MESSAGES_BESIDE if name == "messages" else name: value for name, value in kept.items()}
     kept = {name: value for name, value in kept.items() if name not in parts}
     return {**{name: value for name, value in map(_option, kept.items()) if name}, **parts}
 
@@ -80,9 +85,10 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
     if not value.strip():
         return "", None
     try:
-        return name, json.loads(value)
+        read = json.loads(value)
     except ValueError:
         return field
+    return (name, read) if sampling.OPTIONS[name].holds(read) else field
 
 
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:

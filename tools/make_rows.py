@@ -4,8 +4,9 @@
 usage: make_rows.py FILE [-o ROWS.jsonl] [--template 'Translate to French: {{text}}' | --prompt-column NAME]
                     [--columns NAME,NAME,...] [--format csv|tsv|json|jsonl|parquet]
 
-Every column becomes a field of the row, ids as they stand ("007" stays "007"); --columns keeps only those named. The
-prompt is --template with {{column}} filled in, or the column that --prompt-column names, or what the layout says:
+Every column becomes a field of the row, ids as they stand ("007" stays "007"); --columns keeps only those named, and
+`messages` beside a prompt that is asked instead become `messages_beside`. The prompt is --template with {{column}}
+filled in, or the column that --prompt-column names, or what the layout says:
 
     prompt, text or messages           taken as they are, and so are lines of the batch formats that the bundle knows
     conversations (from, value)        messages; an answer at their end becomes `reference`
@@ -60,6 +61,7 @@ def write(made: Iterable[dict[str, object]], file: TextIO) -> int:
 def output(path: str) -> Iterator[TextIO]:
     """Give the file to write to; a named one appears when the block ends well."""
     if path == "-":
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         yield sys.stdout
         return
     temporary = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")

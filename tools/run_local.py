@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,10 @@ def run(
     kind = "run-gpu" if has_gpu() else "run-cpu"
     python = setup_env.environment(kind)
     chosen = {**model_parameters(kind, model, given), **chosen}
-    output_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{output_dir} cannot be the folder of the results: {error.strerror}") from None
     with tempfile.TemporaryDirectory(prefix="vllm-batch-") as scratch:
         # In a file, not on the command line: values may hold line breaks, and secrets that ps would show.
         file = Path(scratch) / "parameters.json"
@@ -100,10 +104,15 @@ def input_parameters(input_file: Path | None, prompts: str | None, given: Mappin
     if prompts:
         chosen["Prompts"] = prompts
     elif "Prompts" not in given:
-        lines = count_lines(path)
+        try:
+            lines = count_lines(path)
+        except (OSError, EOFError, zlib.error) as error:
+            raise RunError(f"{path} cannot be read: {error}") from None
         if not lines:
             raise RunError(f"{path} is empty: it needs one JSON object a line. Name another file with --input FILE")
-        block = int(given.get("BlockSize", "1"))
+        block = int(text) if (text := given.get("BlockSize", "1")).isdecimal() else 0
+        if not block:
+            raise RunError(f"BlockSize must be a whole number of at least 1, got {text!r}")
         chosen["Prompts"] = f"1-{-(-lines // block)}"
     return chosen
 

@@ -79,7 +79,7 @@ def out_of_the_way(file: Path, output_dir: Path) -> Path:
 def checked_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
     """Show what check.py finds in the whole file; return the sizes that suit it. Raises NotSubmitted."""
     found = show_check({**chosen, "Prompts": "all"})
-    block = int(chosen["BlockSize"]) if "BlockSize" in chosen else None
+    block = inspection.whole_number(chosen, "BlockSize") if "BlockSize" in chosen else None
     sizes = advice.sizes(found.source.lines, block_size=block).parameters()
     say("sizes: " + " ".join(f"{name}={chosen.get(name, value)}" for name, value in sizes.items()))
     return sizes

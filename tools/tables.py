@@ -14,6 +14,7 @@ import io
 import itertools
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,8 @@ READ = 1 << 16  # characters read at a time
 LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a broken file
 BATCH = 256  # rows of a Parquet file in memory
 SEPARATORS = ",;\t|"
+_QUOTED = re.compile(r'"[^"]*"')
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
 class RowsError(Exception):
@@ -75,13 +78,16 @@ def _opened(path: str) -> Iterator[IO[str]]:
 def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(LARGEST_RECORD)
     head = file.readline()
-    separator = separator or max(SEPARATORS, key=head.count)
+    separator = separator or max(SEPARATORS, key=_QUOTED.sub("", head).count)
     reader = csv.reader(_joined(head, file), delimiter=separator, strict=True)  # a quote left open is an error
-    names = [name.strip() for name in next(reader, [])]
+    try:
+        names = [name.strip() or f"column_{number}" for number, name in enumerate(next(reader, []), 1)]
+    except csv.Error as error:
+        raise RowsError(f"{path}:1: {error}; are its columns separated by another character?") from None
     again = next((name for name in names if names.count(name) > 1), None)
-    if not names or again is not None or "" in names:
-        what = f"the column {again!r} appears twice" if again else "a column has no name"
-        raise RowsError(f"{path}: the first line must name the columns, once each; {what if names else 'it is empty'}")
+    if not names or again is not None:
+        what = f"the column {again!r} appears twice" if names else "it is empty"
+        raise RowsError(f"{path}: the first line must name the columns, once each; {what}")
     try:
         for cells in reader:
             if not cells:
@@ -115,9 +121,9 @@ def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
     """Yield (number, value) of an array's values, without reading it whole; `text` begins behind its bracket."""
     decoder = json.JSONDecoder()
     place, step = 1, READ
-    while not (text := text.lstrip(SPACE + ",")).startswith("]"):
+    while not (text := text.lstrip(SPACE)).startswith("]"):
         try:
-            value, end = decoder.raw_decode(text)
+            value, end = decoder.raw_decode(text, _start(text) if place > 1 else 0)
         except json.JSONDecodeError as error:
             block = file.read(step) if len(text) < LARGEST_RECORD else ""
             if not block:
@@ -126,6 +132,19 @@ def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
             continue
         yield place, value
         text, place, step = text[end:], place + 1, READ
+    rest = text[1:]
+    while not rest.strip(SPACE) and (block := file.read(READ)):
+        rest = block
+    if rest.strip(SPACE):
+        raise RowsError(f"{path}: more follows behind the array's end, after record {place - 1}; one array is read")
+
+
+def _start(text: str) -> int:
+    """Return where the value behind a comma begins."""
+    comma = _COMMA.match(text)
+    if comma is None:
+        raise json.JSONDecodeError("a comma is missing", text, 0)
+    return comma.end()
 
 
 def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:

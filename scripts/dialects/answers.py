@@ -18,6 +18,7 @@ from rows import RowError
 RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"})
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
+UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
@@ -37,8 +38,13 @@ def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
         }
         text, reason, extras = _READERS[ask.route](body)
         return {defaults.output_field: text, "finish_reason": reason, **tokens, **extras}
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise RowError("invalid_answer", f"the server's answer lacks {error}") from None
+    except UNFIT as error:
+        raise _unfit(error) from None
+
+
+def _unfit(error: Exception) -> RowError:
+    what = f"lacks {error}" if isinstance(error, KeyError) else "is not built as this endpoint's answers are"
+    return RowError("invalid_answer", f"the server's answer {what}")
 
 
 def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -126,8 +132,8 @@ def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
                     _check_text(text or "", choice.get("finish_reason"), defaults)
             return
         text, reason, extras = _READERS[ask.route](body)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise RowError("invalid_answer", f"the server's answer lacks {error}") from None
+    except UNFIT as error:
+        raise _unfit(error) from None
     if "tool_calls" not in extras:
         _check_text(text, reason, defaults)
 

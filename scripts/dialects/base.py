@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import sampling
-from job import Defaults, Served
+from job import ANY_ROUTE, Defaults, Served
 from rows import Row, RowError, quoted, shown
 
 _STRUCTURE_NAMES = frozenset(
@@ -22,7 +21,6 @@ _STRUCTURE_NAMES = frozenset(
     | {"guided_json_object", "text", "output_config"}
 )
 _MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
-_OPERATING = re.compile(r"scal|sleep|wake|profile|lora|reset|pause|resume|abort|cancel|weight|rpc|fault")
 _NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
 
@@ -167,26 +165,25 @@ def _add_schema(body: dict[str, Any], route: str, schema: dict[str, Any] | None)
 def route_of(url: Any, served: Served) -> str:
     """Return the server's route for a line's url, with or without `/v1` or an Azure deployment before it.
 
-    Raises RowError invalid_url for a url that the server does not answer.
+    Raises RowError invalid_url for a url that no row may ask or that the server does not answer.
     """
     if not isinstance(url, str) or not url.startswith("/"):
         raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shown(url)}')
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
-    if _OPERATING.search(urllib.parse.unquote(path)):
-        raise RowError("invalid_url", f'"url" {shown(url)} operates the server; a row may only ask it')
-    candidates = [path, "/v1" + path, path.removeprefix("/v1")]
-    if not served.routes:
-        return candidates[1] if "/v1" + path in sampling.GENERATING | {"/v1/embeddings"} else path
-    for candidate in candidates:
-        if candidate in served.routes:
-            return candidate
+    known = [route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE]
+    if not known:
+        raise RowError("invalid_url", f'"url" {shown(url)} is no endpoint that a row may ask; the README lists them')
+    for route in known:
+        if served.has(route):
+            return route
     raise RowError("invalid_url", f'"url" {shown(url)} is not answered by this model\'s server')
 
 
 def refuse_stream(body: Mapping[str, Any]) -> None:
     """Raise RowError stream_not_supported for a request that asks for a stream."""
     if body.get("stream"):
-        raise RowError("stream_not_supported", '"stream": true has no place in a batch; leave it out')
+        text = shown(body["stream"])
+        raise RowError("stream_not_supported", f'"stream": {text} has no place in a batch; leave it out')
 
 
 def require(value: Any, kind: type, name: str, must: str) -> Any:

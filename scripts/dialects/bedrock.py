@@ -10,7 +10,7 @@ from typing import Any
 
 import sampling
 from dialects.answers import check_schema
-from dialects.base import Answer, Ask, Failure, check_messages, generating, require
+from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
 from job import Defaults, Served
 from rows import Row, quoted
 
@@ -38,6 +38,7 @@ def recognises(fields: Mapping[str, Any]) -> bool:
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the record's request."""
     model_input = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
+    refuse_stream(model_input)
     options = sampling.checked(_options(model_input))
     if "messages" in model_input:
         check_messages(model_input["messages"], "modelInput.messages")

@@ -11,7 +11,7 @@ from typing import Any
 
 import sampling
 from dialects import answers
-from dialects.base import Answer, Ask, Failure, check_messages, generating, require
+from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
 from job import Defaults, Served
 from rows import Row, RowError, quoted
 
@@ -35,13 +35,14 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the row's request on the job's endpoint."""
     route = _route(row.fields, defaults, served)
     options = _options(row.fields)
+    system = _system(row.fields, options)
     if route in _COMPARING:
         return Ask(route, {**_named(row.fields, options), **_pairs(row.fields, _COMPARING[route], served)})
     content = _content(row.fields, defaults)
     if route not in sampling.GENERATING:
         body = {"model": served.model, **_named(row.fields, _pooling(options, defaults)), **_input(content, route)}
         return Ask(route, body)
-    body = {**_named(row.fields, options), **_generation_input(content, route, row.fields, defaults, served)}
+    body = {**_named(row.fields, options), **_generation_input(content, route, system, defaults, served)}
     return generating(route, body, defaults, served)
 
 
@@ -66,10 +67,21 @@ def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str
 def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row's own request options, those of `sampling_params` before those at the top."""
     nested = require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object")
-    if nested.get("stream"):
-        raise RowError("stream_not_supported", '"stream": true has no place in a batch; leave it out')
+    refuse_stream(nested)
+    stray = sorted(nested.keys() & sampling.CONTENT)
+    if stray:
+        raise RowError("invalid_value", f'"{stray[0]}" is no option: it stands beside "sampling_params", not in it')
     top = {name: value for name, value in fields.items() if name in sampling.OPTIONS}
     return sampling.checked({**top, **nested})
+
+
+def _system(fields: Mapping[str, Any], options: dict[str, Any]) -> str | None:
+    """Return the row's own system prompt, and take it from the options; a field of another kind is the user's own."""
+    nested = options.pop("system", None)
+    if nested is not None:
+        require(nested, str, "sampling_params.system", "a text")
+    own = fields.get("system")
+    return own if isinstance(own, str) else nested
 
 
 def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -104,9 +116,8 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
 
 
 def _generation_input(
-    content: str | list[Any], route: str, fields: Mapping[str, Any], defaults: Defaults, served: Served
+    content: str | list[Any], route: str, system: str | None, defaults: Defaults, served: Served
 ) -> dict[str, Any]:
-    system = fields.get("system") if isinstance(fields.get("system"), str) else None
     if route == sampling.COMPLETIONS:
         if not isinstance(content, str):
             raise RowError("invalid_value", '"messages" cannot be asked on completions; write a "prompt"')
