@@ -23,7 +23,7 @@ import job
 import ranges
 import source
 
-USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take; vLLM 0.19 has no bound
+USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
 PAIRS = 5  # duplicate ids that are shown
 SHARED_LINES = 50_000  # from here on several processes pay
 PROCESSES = 4  # at most, since each takes 25 MB

@@ -18,7 +18,7 @@ from rows import RowError
 RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"})
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
-UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
+_UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
@@ -38,7 +38,7 @@ def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
         }
         text, reason, extras = _READERS[ask.route](body)
         return {defaults.output_field: text, "finish_reason": reason, **tokens, **extras}
-    except UNFIT as error:
+    except _UNFIT as error:
         raise _unfit(error) from None
 
 
@@ -132,7 +132,7 @@ def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
                     _check_text(text or "", choice.get("finish_reason"), defaults)
             return
         text, reason, extras = _READERS[ask.route](body)
-    except UNFIT as error:
+    except _UNFIT as error:
         raise _unfit(error) from None
     if "tool_calls" not in extras:
         _check_text(text, reason, defaults)
