@@ -102,6 +102,23 @@ class Client:
         return _answer(response.status, content, response.headers)
 
 
+def _means_error(value: dict[str, Any]) -> bool:
+    """Tell whether a body under a 2xx is an error, as gateways send, or a response that failed (OpenAI's Responses)."""
+    if value.get("object") == "error" or value.get("status") == "failed":
+        return True
+    return bool(value.get("error")) and not any(value.get(name) for name in _RESULTS)
+
+
+def _error_inside(status: int, text: str, value: dict[str, Any]) -> Unanswered:
+    inner = value["error"] if isinstance(value.get("error"), dict) else value
+    told = inner.get("code")
+    own = told if isinstance(told, int) and 400 <= told < 600 else None
+    code = "server_error" if own is None or own >= 500 else _CODES.get(own, "invalid_request")
+    message = f"under HTTP {status} the server sent an error: {_message(value) or text}"[:MESSAGE_LIMIT]
+    passing = own is None or own in PASSING or own >= 500
+    return Unanswered(Failure(code, message, own, body=text if own else ""), passing=passing)
+
+
 def _form(body: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> aiohttp.FormData:
     """Return a body as the form that OpenAI's API takes: `[]` follows a list's name, brackets hold a member's."""
     form = aiohttp.FormData()
@@ -131,9 +148,8 @@ def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
     except ValueError:
         message = "the server's answer is not JSON: it was cut off or garbled"
         raise Unanswered(Failure("invalid_answer", message, status), passing=True) from None
-    if isinstance(value, dict) and isinstance(value.get("error"), dict) and not value.keys() & _RESULTS:
-        told = value["error"].get("code")  # a gateway's, which says 200 and means an error
-        raise _refused(told if isinstance(told, int) and 400 <= told < 600 else 502, content, headers)
+    if isinstance(value, dict) and _means_error(value):
+        raise _error_inside(status, text, value)
     return Answer(status, text, value, headers.get("x-request-id") or f"req_{uuid.uuid4().hex}")
 
 

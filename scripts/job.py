@@ -163,8 +163,7 @@ OF_EVERY_KIND = frozenset({"/tokenize", "/detokenize", "/invocations"})
 ROUTES: dict[str, frozenset[str]] = {
     "generating": OF_EVERY_KIND
     | sampling.GENERATING
-    | {"/v1/chat/completions/batch", "/v1/chat/completions/render", "/v1/completions/render"}
-    | {"/v1/messages/count_tokens", "/inference/v1/generate", "/generative_scoring", "/v1/systemone"},
+    | {"/v1/chat/completions/batch", "/v1/messages/count_tokens", "/generative_scoring", "/v1/systemone"},
     "embedding, scoring or classifying": OF_EVERY_KIND
     | {"/v1/embeddings", "/v2/embed", "/v1/score", "/score", "/v1/rerank", "/rerank", "/v2/rerank"}
     | {"/classify", "/pooling"},
@@ -189,7 +188,7 @@ ENDPOINTS = {
 
 def _endpoint(name: str) -> str:
     """Return the route of an Endpoint value, or `auto`."""
-    if name.startswith("/"):
+    if name in ANY_ROUTE:
         return name
     if name not in ENDPOINTS:
         raise JobError(f"Endpoint must be one of {', '.join(ENDPOINTS)}; got {name!r}")

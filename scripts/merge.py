@@ -25,6 +25,7 @@ RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
 _NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
 _RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
 OPEN_FILES = 256
+PAUSE_SECONDS = 10  # without a row in flight: an attempt had ended, and another began
 BUFFER = 1 << 16  # bytes read of a shard at a time
 DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what reading a broken note raises
 
@@ -111,9 +112,7 @@ class Merge:
     used: list[Shard] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     requested: Lines = field(default_factory=Lines)
-    finished: float = 0.0
-    started: float = float("inf")
-    spans: list[tuple[float, float]] = field(default_factory=list)  # when each shard was being answered
+    spans: list[tuple[float, float]] = field(default_factory=list)  # when rows were being answered; they may overlap
 
     def __post_init__(self) -> None:
         size = self.input.lines + 1
@@ -188,6 +187,9 @@ class Merge:
                 continue
             started = head.get("started") or shard.header.created
             when = started + (head.get("seconds") or 0)
+            if last and (started > last + PAUSE_SECONDS or when < first - PAUSE_SECONDS):
+                self.spans.append((first, last))
+                first, last = started, when
             first, last = min(first, started), max(last, when)
             rank = _RANKS[head["status"]]
             if (rank, when) >= (self._rank[line], self._time[line]):
@@ -195,10 +197,19 @@ class Merge:
                 self._shard[line], self._offset[line], self._length[line] = place, offset, length
         if last:
             self.spans.append((first, last))
-            self.started, self.finished = min(self.started, first), max(self.finished, last)
+
+    @property
+    def started(self) -> float:
+        """Return when the first row was sent, in seconds since 1970; infinity where none was."""
+        return min((first for first, _ in self.spans), default=float("inf"))
+
+    @property
+    def finished(self) -> float:
+        """Return when the last row was answered, in seconds since 1970; 0 where none was."""
+        return max((last for _, last in self.spans), default=0.0)
 
     def busy(self) -> float:
-        """Return the seconds in which some shard was being answered: the pause between two jobs is not among them."""
+        """Return the seconds in which rows were being answered: not the time between two jobs, or two attempts."""
         seconds = until = 0.0
         for first, last in sorted(self.spans):
             seconds += max(0.0, last - max(first, until))

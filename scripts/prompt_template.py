@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from typing import Any
 
 from rows import RowError
 
-_CONVERSATION = re.compile(r"\s*\[\s*\{\s*\"")  # how a template begins that can only mean a list of messages
+_END = "\ue001"  # ends what a mark begins; both are characters that no text has a use for
 
 
 class TemplateError(Exception):
@@ -27,24 +28,21 @@ class PromptTemplate:
         import jinja2  # takes a tenth of a second, and few jobs have a template
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        environment = ImmutableSandboxedEnvironment(
-            undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False
-        )
-        environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
+        self._begin = f"\ue000{secrets.randbits(64)}:"  # that no field can hold
+        self._span = re.compile(f"{self._begin}[^\ue000\ue001]*{_END}")
+
+        def environment(finalize: Any) -> Any:
+            made = ImmutableSandboxedEnvironment(
+                undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False, finalize=finalize
+            )
+            made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
+            return made
+
         try:
-            self._template = environment.from_string(text)
-            self._read(environment.parse(text))
+            self._template = environment(None).from_string(text)
+            self._marking = environment(self._marked).from_string(text)
         except jinja2.TemplateSyntaxError as error:
             raise TemplateError(f"line {error.lineno}: {error.message}") from None
-
-    def _read(self, tree: Any) -> None:
-        """See whether the template itself makes messages: what a row's field looks like must not decide it."""
-        from jinja2 import nodes
-
-        literals = [node.data for node in tree.find_all(nodes.TemplateData) if node.data.strip()]
-        written = any('"role"' in literal for literal in literals)
-        self._may_converse = written or any(node.name == "tojson" for node in tree.find_all(nodes.Filter))
-        self._must_converse = written and _CONVERSATION.match(literals[0]) is not None
 
     def render(self, fields: dict[str, Any]) -> str | list[Any]:
         """Return the prompt, or the list of messages, for a row's fields.
@@ -63,8 +61,26 @@ class PromptTemplate:
             raise RowError("template_error", f"PromptTemplateFile: {type(error).__name__}: {error}") from None
         if not text.strip():
             raise RowError("template_error", "PromptTemplateFile makes an empty prompt of this row")
-        messages = _messages(text) if self._may_converse else None
-        if messages is None and self._must_converse:
+        return self._conversation(text, fields) if text.lstrip().startswith("[") else text
+
+    def _marked(self, value: Any) -> Any:
+        """Put marks around what the template writes as it is; `tojson` gives Markup, and a macro's text has marks."""
+        return value if hasattr(value, "__html__") or self._begin in (text := str(value)) else self._begin + text + _END
+
+    def _conversation(self, text: str, fields: dict[str, Any]) -> str | list[Any]:
+        """Return the messages of a text that begins like a list, or the text itself.
+
+        What a row's field looks like must not decide: the template's own words, or what `tojson` made of a field, must
+        make the list. Raises RowError template_error where a field that the template does not quote breaks it.
+        """
+        marked = self._marking.render({"row": fields, **fields})
+        if marked.lstrip().startswith(self._begin):
+            return text
+        frame, before = marked, ""
+        while frame != before:  # from the innermost marks outwards
+            frame, before = self._span.sub("0", frame), frame
+        messages, framed = _messages(text), _messages(frame)
+        if framed is not None and (messages is None or len(messages) != len(framed)):
             raise RowError(
                 "template_error",
                 "PromptTemplateFile makes no JSON list of messages of this row; write fields as {{ field | tojson }}",

@@ -34,6 +34,7 @@ POLL_SECONDS = 0.1
 SHOW_SECONDS = 10  # between two looks at the log
 ANSWER_SECONDS = 10  # for a small request
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
+_VLLM_ONLY = frozenset({"/classify", "/pooling"})
 PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
 _HINTS = {
     "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU": (
@@ -205,14 +206,15 @@ def served(state: State, key: str) -> Served:
 def _routes(state: State, key: str) -> frozenset[str]:
     """Ask for each route by GET, which vLLM refuses with 405 where there is one: its own list takes it 1.6 s to make.
 
-    Of a server that was given nothing is known, so its list is asked for; one whose list holds no route that a row may
-    ask, such as a gateway's, is asked as the rows say.
+    Of a server that was given nothing is known, so its list is asked for. One whose list names none of the endpoints
+    that OpenAI's API or vLLM alone has, such as a gateway's, is asked as the rows say.
     """
     if not state.external:
         return frozenset(route for route in job.ANY_ROUTE if _is_there(state, route, key))
     try:
         paths = get(state, "/openapi.json", key)["paths"]
-        return frozenset(path for path, methods in paths.items() if "post" in methods) & job.ANY_ROUTE
+        found = frozenset(path for path, methods in paths.items() if "post" in methods) & job.ANY_ROUTE
+        return found if any(route.startswith("/v1/") or route in _VLLM_ONLY for route in found) else frozenset()
     except (*UNREADABLE, KeyError, TypeError, AttributeError):
         return frozenset()
 

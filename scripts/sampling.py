@@ -138,8 +138,10 @@ BUDGET_NAMES = frozenset({"max_completion_tokens", "max_output_tokens", "max_tok
 def checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are set (null means not set).
 
-    Raises RowError invalid_value for a value that is of a wrong type or out of bounds, naming the option.
+    Raises RowError invalid_value for what is no option, and for a value of a wrong type or out of bounds, by its name.
     """
+    if stray := sorted(options.keys() & CONTENT):
+        raise RowError("invalid_value", f'"{stray[0]}" is no option: it says what is asked, and stands outside them')
     if "guided_decoding_backend" in options:
         raise RowError("invalid_value", '"guided_decoding_backend" belongs to the server; set it in VllmArgs')
     for name, value in options.items():

@@ -154,17 +154,19 @@ def _refuse_binary(head: bytes, name: str) -> None:
 
 
 def refuse_other_text(source: Source) -> None:
-    """Raise SourceError for a text none of whose first million bytes begins an object in a line, such as CSV."""
+    """Raise SourceError for a text no line of which begins an object, such as CSV: no row could succeed."""
+    array = False
     with Path(source.path).open("rb") as file:
-        lines = file.read(BLOCK).removeprefix(BOM).split(b"\n")
-    firsts = {line.lstrip()[:1] for line in lines} - {b""}
-    tells = len(lines) > 1 or source.size < BLOCK  # one cut-off line tells nothing of the others
-    if tells and firsts and b"{" not in firsts:
-        what = "a JSON array" if b"[" in firsts else "CSV, perhaps"
-        raise SourceError(
-            f"{source.name} has no JSON object in its first lines ({what}); the input is JSONL, one object a line; "
-            "tools/make_rows.py makes it from CSV and from JSON arrays"
-        )
+        for line in file:
+            first = line.removeprefix(BOM).lstrip()[:1]
+            if first == b"{":
+                return
+            array = array or first == b"["
+    what = "it is a JSON array" if array else "it is another text, such as CSV"
+    raise SourceError(
+        f"{source.name} has no line that begins a JSON object ({what}); the input is JSONL, one object a line; "
+        "tools/make_rows.py makes it from CSV and from JSON arrays"
+    )
 
 
 def _indexed(path: Path, name: str, folder: Path) -> Source:

@@ -218,7 +218,10 @@ def test_a_packed_file_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture
         (["FILE", "--temperature", "-2"], "Temperature"),
         (["FILE", "--temperature", "nan"], "Temperature"),
         (["FILE", "--block-size", "0"], "BlockSize"),
-        (["CSV"], "no JSON object in its first lines"),
+        (["FILE", "--chunk-size", "151"], "ChunkSize must be at most 150"),
+        (["FILE", "--endpoint", "/sleep"], "Endpoint must be one of"),
+        (["FILE", "--server-url", "ftp://x"], "ServerUrl must begin with http"),
+        (["CSV"], "no line that begins a JSON object"),
         (["FILE", "--summary", "FILE"], "Extra data"),
     ],
 )
@@ -316,14 +319,15 @@ def test_a_temperature_that_newer_vllm_refuses_is_said(temperature: str, notes: 
     assert " ".join(inspection.notes(checked)).count("newer vLLM refuses a Temperature above 2") == notes
 
 
-@pytest.mark.parametrize("option", ["--tokens-per-second", "--price-per-hour"])
+@pytest.mark.parametrize("option", ["--tokens-per-second", "--price-per-hour", "--workers"])
 @pytest.mark.parametrize("value", ["0", "-5", "nan", "inf", "x"])
 def test_a_rate_or_price_that_is_none_is_refused(
     option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        check.main([file_of(tmp_path, FINE), option, value])
-    assert f"{value!r} is no number above 0" in capsys.readouterr().err
+        check.main([file_of(tmp_path, FINE), f"{option}={value}"])
+    kind = "whole number" if option == "--workers" else "number"
+    assert f"{value!r} is no {kind} above 0" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

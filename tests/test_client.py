@@ -101,23 +101,33 @@ def test_a_query_of_a_redirect_is_not_shown() -> None:
     assert "SECRET" not in raised.value.failure.message
 
 
+FAILED = b'{"status": "failed", "error": {"code": "server_error", "message": "m"}, "output": []}'
+
+
 @pytest.mark.parametrize(
     ("body", "code", "http", "passing"),
     [
         (b'{"error": {"message": "quota exceeded", "code": 429}}', "rate_limited", 429, True),
-        (b'{"error": {"message": "no such model", "code": "model_not_found"}}', "server_error", 502, True),
-        (b'{"error": {"message": "bad", "code": 400}}', "invalid_request", 400, False),
+        (b'{"error": {"message": "no such model", "code": "model_not_found"}}', "server_error", None, True),
+        (b'{"error": {"message": "bad", "code": 400}, "choices": null}', "invalid_request", 400, False),
+        (b'{"error": "overloaded"}', "server_error", None, True),
+        (b'{"error": {"message": "x"}, "choices": []}', "server_error", None, True),
+        (b'{"object": "error", "message": "bad", "code": 400}', "invalid_request", 400, False),
+        (FAILED, "server_error", None, True),
     ],
 )
-def test_an_error_under_a_200_is_an_error(body: bytes, code: str, http: int, *, passing: bool) -> None:
+def test_an_error_under_a_200_is_an_error(body: bytes, code: str, http: int | None, *, passing: bool) -> None:
     with scripted(status(200, body)) as given, pytest.raises(Unanswered) as raised:
         post(given.base)
     failure = raised.value.failure
     assert (failure.code, failure.status, raised.value.passing) == (code, http, passing)
-    assert failure.body == body.decode()
+    assert failure.message.startswith("under HTTP 200 the server sent an error: ")
+    assert failure.body == (body.decode() if http else "")
 
 
-def test_an_answer_that_has_a_result_beside_its_error_is_an_answer() -> None:
-    body = b'{"object": "response", "status": "failed", "error": {"code": "x"}, "output": []}'
+@pytest.mark.parametrize(
+    "body", [b'{"error": null, "choices": [{}]}', b'{"error": {"code": "x"}, "status": "completed", "output": [{}]}']
+)
+def test_an_answer_that_has_a_result_beside_an_error_is_an_answer(body: bytes) -> None:
     with scripted(status(200, body)) as given:
         assert post(given.base).text == body.decode()

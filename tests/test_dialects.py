@@ -66,7 +66,8 @@ OTHERS = """/v1/images /v1/files / /../etc /v1/../shutdown /v1/%2e%2e/shutdown /
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_line_asks_nothing_of_a_server_but_answers(url: str, *, lists: bool) -> None:
     served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url, CHAT} if lists else ()))
-    told = ("invalid_url", f'"url" "{url}" is no endpoint that a row may ask; the README lists them')
+    what = "is no endpoint that answers rows; all of them are ROUTES in scripts/job.py"
+    told = ("invalid_url", f'"url" "{url}" {what}')
     assert refused(openai_line(url), served=served) == told
     assert refused({"input": {"route": url, "body": {}}}, served=served) == told
 

@@ -133,6 +133,7 @@ def test_every_layout_gives_rows_that_the_worker_takes(tmp_path: Path) -> None:
         ("a.json", '[{"text": "x"}\n{"text": "y"}]', (), "record 2: not JSON: a comma is missing"),
         ("a.json", '[{"text": "x"},,{"text": "y"}]', (), "record 2: not JSON"),
         ("a.json", '[,{"text": "x"}]', (), "record 1: not JSON"),
+        ("a.json", '[{"text": "x"}, {"text": "y"}', (), "the array is not closed behind record 2 (is the file whole?)"),
         ("a.csv", "id,text\n", (), "holds no rows"),
         ("a.csv", "id,words\n1,x\n", (), "--prompt-column or --template ('id', 'words')"),
         ("a.csv", "id,words\n1,x\n", ("--prompt-column", "word"), "row 1: there is no column 'word'"),
@@ -239,9 +240,13 @@ def test_a_separator_inside_quotes_separates_nothing(tmp_path: Path) -> None:
 
 def test_a_column_without_a_name_is_numbered(tmp_path: Path) -> None:
     assert converted(tmp_path, "a.csv", ",text\n0,a\n") == [{"column_1": "0", "text": "a"}]
+    assert converted(tmp_path, "a.csv", "text,,column_2\na,b,c\n") == [{"column_2_": "b", "column_2": "c", "text": "a"}]
 
 
 def test_messages_beside_a_prompt_are_kept_and_not_asked(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.jsonl", '{"prompt": "p", "messages": [1], "messages_beside": 2}') == [
+        {"messages_beside_": [1], "messages_beside": 2, "prompt": "p"},
+    ]
     record = {"prompt": "p", "messages": [{"role": "user", "content": "m"}]}
     assert converted(tmp_path, "a.jsonl", json.dumps(record)) == [
         {"messages_beside": record["messages"], "prompt": "p"},

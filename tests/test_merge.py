@@ -262,6 +262,18 @@ def test_the_seconds_are_those_in_which_rows_were_answered(job: Job) -> None:
     assert (summary["seconds"], summary["tokens_per_second"]) == (4.0, 3.0)
 
 
+def test_the_seconds_between_two_attempts_at_a_chunk_are_not_counted(job: Job) -> None:
+    """The second attempt keeps the records of the first in its own shard."""
+    with shards.Writer(job.results, job.header("1-5", created=LATE)) as writer:
+        for line, started in ((1, EARLY), (2, EARLY + 1), (4, LATE), (5, LATE + 1)):
+            writer.add(record(line, "x", started))
+        writer.finish(["load"])
+    job.merge()
+    summary = job.summary()
+    assert (summary["seconds"], summary["tokens_per_second"]) == (4.0, 3.0)
+    assert (summary["started"], summary["finished"]) == ("1970-01-12T13:46:40Z", "1970-01-24T03:33:22Z")
+
+
 def test_answers_of_two_models_are_said(job: Job) -> None:
     job.shard({1: "a", 2: "b"}, job.header("1-2"))
     job.shard({4: "d", 5: "e"}, replace(job.header("4-5", created=LATE), model="other"))

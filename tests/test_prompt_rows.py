@@ -21,7 +21,7 @@ from dialect_rows import (
     refused,
 )
 from dialects.base import Failure
-from job import Defaults
+from job import Defaults, Served
 from prompt_template import PromptTemplate
 from rows import RowError
 
@@ -228,8 +228,28 @@ def test_an_answer_without_what_its_endpoint_promises_is_an_error() -> None:
 
 @pytest.mark.parametrize("name", ["messages", "prompt", "input"])
 def test_what_is_asked_is_no_option(name: str) -> None:
-    told = f'"{name}" is no option: it stands beside "sampling_params", not in it'
-    assert refused({"prompt": "Hi", "sampling_params": {name: "x"}}) == ("invalid_value", told)
+    told = ("invalid_value", f'"{name}" is no option: it says what is asked, and stands outside them')
+    assert refused({"prompt": "Hi", "sampling_params": {name: "x"}}) == told
+    assert refused({"input": {"prompt": "Hi", "sampling_params": {name: "x"}}}) == told
+    assert refused({"recordId": "1", "modelInput": {"prompt": "Hi", "inferenceConfig": {name: "x"}}}) == told
+
+
+@pytest.mark.parametrize("row", [{"prompt": "Hi"}, {"query": "q", "documents": ["a"]}, {"text_1": "a", "text_2": "b"}])
+def test_an_encoders_answer_without_its_results_is_an_error(row: dict[str, Any]) -> None:
+    with pytest.raises(RowError, match="lacks 'data'"):
+        answered(row, {"detail": "x"}, served=ENCODER)
+
+
+@pytest.mark.parametrize(
+    ("row", "route"),
+    [
+        ({"query": "q", "documents": ["a"]}, "/v1/rerank"),
+        ({"queries": "q", "documents": ["a"]}, "/v1/score"),
+        ({"text_1": "a", "text_2": "b", "prompt": "x"}, CHAT),
+    ],
+)
+def test_a_server_that_does_not_tell_is_asked_what_the_row_alone_can_be(row: dict[str, Any], route: str) -> None:
+    assert asked(row, served=Served(model="m", models=frozenset({"m"}))).route == route
 
 
 @pytest.mark.parametrize(

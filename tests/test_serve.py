@@ -385,6 +385,7 @@ GATEWAYS = {
     "a catch-all": {"paths": {"/v1/{path}": {"post": {}}}},
     "a prefix": {"paths": {"/api/v1/chat/completions": {"post": {}}}},
     "another page": {"paths": {"/login": {"post": {}}}},
+    "names without /v1": {"paths": {"/chat/completions": {"post": {}}, "/rerank": {"post": {}}}},
 }
 
 

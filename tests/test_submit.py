@@ -172,6 +172,22 @@ def test_resume_goes_on_with_a_noted_job_and_asks_for_folders_where_none_is_note
     assert f"--resume {other} FILE --output-dir FOLDER" in capsys.readouterr().err
     assert submit.main(["--resume", other, "prompts.jsonl", "--output-dir", "there"]) == 0
     assert merged[-1] == {"InputFile": str(tmp_path / "prompts.jsonl"), "OutputDir": str(tmp_path / "there")}
+    said.unlink()
+    assert submit.main(["--resume", other, "nowhere.jsonl", "--output-dir", "there"]) == 2
+    assert "there is no file nowhere.jsonl" in capsys.readouterr().err
+    assert not said.exists()
+
+
+def test_a_path_that_goes_up_is_submitted_as_where_it_leads(said: Path, tmp_path: Path) -> None:
+    """The worker has a copy of the folders that files are in: the folder that ".." leaves is not in it."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "t.jinja").write_text("{{ prompt }}", encoding="utf-8")
+    rows_file(tmp_path, 5)
+    template = "PromptTemplateFile=sub/../t.jinja"
+    assert submit.main(["sub/../prompts.jsonl", "--output-dir", "sub/../out", "--no-wait", "-p", template]) == 0
+    names = {"InputFile": "prompts.jsonl", "OutputDir": "out", "PromptTemplateFile": "t.jinja"}
+    values = submitted_values(said)
+    assert {name: values[name] for name in names} == {name: str(tmp_path / path) for name, path in names.items()}
 
 
 def test_local_runs_the_same_parameters_on_this_machine(
@@ -197,9 +213,11 @@ def test_local_runs_the_same_parameters_on_this_machine(
             "4 of 7 tasks done, 2 running, 1 failed",
         ),
         ("lifecycleStatus: CREATE_IN_PROGRESS\n", "", ""),
+        ("lifecycleStatus: CREATE_FAILED\n", "CREATE_FAILED", ""),
+        ("lifecycleStatus: UPDATE_SUCCEEDED\ntaskRunStatus: READY\n", "READY", ""),
         ("", "", ""),
     ],
-    ids=["ended", "at work", "being made", "nothing"],
+    ids=["ended", "at work", "being made", "never made", "changed", "nothing"],
 )
 def test_the_progress_is_read_from_what_deadline_prints(details: str, status: str, progress: str) -> None:
     assert farm_job.progress_in(details) == (status, progress)

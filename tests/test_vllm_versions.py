@@ -97,6 +97,7 @@ def test_a_row_may_ask_every_route_that_answers_and_none_that_operates_or_tells_
     operating = re.compile(r"scal|sleep|wake|profile|lora|reset|pause|resume|abort|cancel|weight|rpc")
     telling = {"/docs", "/get_world_size", "/health", "/is_paused", "/load", "/ping", "/server_info", "/tokenizer_info"}
     telling |= {"/version", "/v1/models", "/v1/responses/{response_id}"}
+    telling |= {"/v1/chat/completions/render", "/v1/completions/render", "/inference/v1/generate"}  # refused by default
     answering = {route for route in KNOWN["routes"] if not operating.search(route)} - telling
     assert answering == job.ANY_ROUTE - {"/generative_scoring", "/v1/systemone"}  # these two are in newer ones only
 

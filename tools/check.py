@@ -125,6 +125,13 @@ def _positive(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
 
 
+def _count(text: str) -> int:
+    """Return a whole number above 0. Raises ArgumentTypeError."""
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     made = argparse.ArgumentParser(description="Check an input by the worker's own rules.")
@@ -132,7 +139,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--price-per-hour", type=_positive, help="of one worker, for an estimate of the cost")
     made.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
     made.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
-    made.add_argument("--workers", type=int, default=1, help="workers that share the job (1)")
+    made.add_argument("--workers", type=_count, default=1, help="workers that share the job (1)")
     made.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
     made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     group = made.add_argument_group("the job's parameters, as in the template")
@@ -149,13 +156,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = {name: value for name in PARAMETERS if (value := getattr(asked, name, None)) is not None}
     given = {"InputFile": asked.file, "Prompts": "all", **given}
     show = _show(Path(asked.file).name) if asked.all and not asked.json else None
-    workers = max(1, asked.workers)
     try:
         checked = inspection.check(given, keep=None if asked.all and asked.json else EXAMPLES, report=show)
         summary = json.loads(asked.summary.read_text(encoding="utf-8")) if asked.summary else None
         estimate = advice.estimate(
             checked.census,
-            workers=workers,
+            workers=asked.workers,
             price_per_hour=asked.price_per_hour,
             rate=asked.tokens_per_second,
             summary=summary,
@@ -164,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = host.printable(str(error))
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
-    found = findings(checked, estimate, workers, trial_commands(given, checked.source.lines))
+    found = findings(checked, estimate, asked.workers, trial_commands(given, checked.source.lines))
     print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
     return checked.status
 

@@ -27,7 +27,7 @@ import summary
 
 BUNDLE = Path(__file__).resolve().parent.parent
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
-ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE"})
+ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE", "CREATE_FAILED", "UPLOAD_FAILED"})
 PATH_FILES = ("InputFile", "PromptTemplateFile", "ResponseSchemaFile")
 SECRETS = frozenset({"HfToken", "InputUrl", "OutputUrl"})  # presigned URLs are secrets too
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 20.0  # seconds between two looks at a job
@@ -169,7 +169,7 @@ def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
 
 def progress_in(details: str) -> tuple[str, str]:
     """Return a job's status and a line about its tasks, from what `deadline job get` prints."""
-    status = re.search(r"^taskRunStatus: (\w+)", details, re.MULTILINE)
+    status = re.search(r"^(?:taskRunStatus: |lifecycleStatus: (?=\w+_FAILED))(\w+)", details, re.MULTILINE)
     block = re.search(r"^taskRunStatusCounts:\n((?:[ \t]+\w+: \d+\n?)+)", details, re.MULTILINE)
     counts = {name: int(count) for name, count in re.findall(r"(\w+): (\d+)", block[1])} if block else {}
     told = [f"{counts.get('SUCCEEDED', 0)} of {sum(counts.values())} tasks done"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
+import advice
 import census
 from census import Census, Problem
 
@@ -112,6 +113,8 @@ def _census(
 ) -> tuple[Census, list[str]]:
     """Return an empty census by a job's parameters, and what of them cannot be checked here."""
     defaults, not_checked = _defaults(given)
+    if given["ServerUrl"] and not given["ServerUrl"].lower().startswith(("http://", "https://")):
+        raise job.JobError(f"ServerUrl must begin with http:// or https://, got {given['ServerUrl']!r}")
     fits = None if given["ServerUrl"] else whole_number(given, "MaxModelLen")
     return Census(defaults, given["ModelName"], fits, keep=keep, report=report), not_checked
 
@@ -164,6 +167,8 @@ def is_all(prompts: str) -> bool:
 
 def _lines(given: Mapping[str, str], lines: int) -> ranges.Lines:
     block_size = whole_number(given, "BlockSize")
+    if whole_number(given, "ChunkSize") > advice.CHUNK_LIMIT:
+        raise job.JobError(f"ChunkSize must be at most {advice.CHUNK_LIMIT}, got {given['ChunkSize']}")
     if is_all(given["Prompts"]):
         return ranges.Lines([range(1, lines + 1)])
     return ranges.of_values(given["Prompts"], block_size)

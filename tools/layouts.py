@@ -60,7 +60,8 @@ def row(
     if "messages" in parts:
         kept.pop("conversations", None)  # they are what the messages were made of
     elif parts and "messages" in kept:  # the worker would take them before the prompt
-        kept = {MESSAGES_BESIDE if name == "messages" else name: value for name, value in kept.items()}
+        beside = MESSAGES_BESIDE + "_" * (MESSAGES_BESIDE in kept)
+        kept = {beside if name == "messages" else name: value for name, value in kept.items()}
     kept = {name: value for name, value in kept.items() if name not in parts}
     return {**{name: value for name, value in map(_option, kept.items()) if name}, **parts}
 

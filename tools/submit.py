@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,11 @@ import host  # isort: skip  (inspection first: it makes scripts/ importable)
 import job
 
 
+def _whole(path: str | Path) -> str:
+    """Return an absolute path without "..", which leads nowhere in a worker's copy of a folder; links stay."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would put a link's target in the place of its name
+
+
 class NotSubmitted(Exception):
     """The job was not submitted; the message says why and what to do."""
 
@@ -44,10 +50,11 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
     """Return the job's parameters, the sizes chosen where nothing sets them. Raises NotSubmitted."""
     given = dict(asked.parameters)
     if asked.file:
-        given["InputFile"] = str(Path(asked.file).absolute())
+        given["InputFile"] = _whole(asked.file)
     if asked.prompts:
         given["Prompts"] = asked.prompts
-    chosen = {"OutputDir": str(asked.output_dir.absolute()), **given}
+    chosen = {"OutputDir": str(asked.output_dir), **given}
+    chosen["OutputDir"] = _whole(chosen["OutputDir"])
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise NotSubmitted("name the file to run, or give -p InputUrl=... with --prompts")
@@ -55,7 +62,7 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
         return chosen
     for name in farm_job.PATH_FILES:
         if chosen.get(name):
-            chosen[name] = str(Path(chosen[name]).absolute())
+            chosen[name] = _whole(chosen[name])
     if inspection.is_all(chosen.get("Prompts", "all")):
         chosen.pop("Prompts", None)
         chosen = {**checked_sizes(chosen), **chosen}
@@ -125,8 +132,10 @@ def resume(asked: argparse.Namespace) -> int:
     options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
     note = Note.read(asked.resume)
     if asked.file:  # on another machine than the one that submitted
+        if not Path(asked.file).is_file():
+            raise NotSubmitted(f"there is no file {asked.file}; name the file that the job was submitted with")
         known = note.parameters if note else {}
-        folders = {"InputFile": str(Path(asked.file).absolute()), "OutputDir": str(asked.output_dir.absolute())}
+        folders = {"InputFile": _whole(asked.file), "OutputDir": _whole(asked.output_dir)}
         note = Note(asked.resume, {**known, **folders})
     return see_through(FarmJob(asked.resume, options), note)
 

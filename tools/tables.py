@@ -81,7 +81,7 @@ def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]
     separator = separator or max(SEPARATORS, key=_QUOTED.sub("", head).count)
     reader = csv.reader(_joined(head, file), delimiter=separator, strict=True)  # a quote left open is an error
     try:
-        names = [name.strip() or f"column_{number}" for number, name in enumerate(next(reader, []), 1)]
+        names = _names(next(reader, []))
     except csv.Error as error:
         raise RowsError(f"{path}:1: {error}; are its columns separated by another character?") from None
     again = next((name for name in names if names.count(name) > 1), None)
@@ -100,6 +100,16 @@ def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]
             yield dict(zip(names, cells, strict=True))
     except csv.Error as error:
         raise RowsError(f"{path}:{reader.line_num}: {error}") from None
+
+
+def _names(cells: list[str]) -> list[str]:
+    """Return the columns' names; one without a name is numbered, by a name that no other has."""
+    names = [cell.strip() for cell in cells]
+    for place, name in enumerate(names):
+        if not name:
+            new = f"column_{place + 1}"
+            names[place] = new + "_" * sum(other.rstrip("_") == new for other in names)
+    return names
 
 
 def _joined(head: str, file: IO[str]) -> Iterator[str]:
@@ -126,6 +136,10 @@ def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
             value, end = decoder.raw_decode(text, _start(text) if place > 1 else 0)
         except json.JSONDecodeError as error:
             block = file.read(step) if len(text) < LARGEST_RECORD else ""
+            if not block and not text:
+                raise RowsError(
+                    f"{path}: the array is not closed behind record {place - 1} (is the file whole?)"
+                ) from None
             if not block:
                 raise RowsError(f"{path}: record {place}: not JSON: {error.msg} (is the file whole?)") from None
             text, step = text + block, 2 * step  # twice as much, so that a large record is not tried all too often

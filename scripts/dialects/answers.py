@@ -19,6 +19,7 @@ RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tok
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
 _UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
+_PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fields
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
@@ -107,7 +108,7 @@ def _pooling(route: str, body: Any) -> dict[str, Any]:
     tokens = {"prompt_tokens": usage["prompt_tokens"]} if "prompt_tokens" in usage else {}
     if "results" in body:
         return {"results": body["results"], **tokens}
-    if "data" not in body:
+    if route in _PLAIN and "data" not in body:
         return {name: value for name, value in body.items() if name not in _HEAD} | tokens
     data = body["data"]
     if route.endswith("/score"):

@@ -172,7 +172,8 @@ def route_of(url: Any, served: Served) -> str:
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
     known = [route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE]
     if not known:
-        raise RowError("invalid_url", f'"url" {shown(url)} is no endpoint that a row may ask; the README lists them')
+        told = "is no endpoint that answers rows; all of them are ROUTES in scripts/job.py"
+        raise RowError("invalid_url", f'"url" {shown(url)} {told}')
     for route in known:
         if served.has(route):
             return route

@@ -52,25 +52,33 @@ def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str
         if not served.has(defaults.endpoint):
             raise RowError("invalid_url", f"Endpoint {defaults.endpoint} is not answered by this model's server")
         return defaults.endpoint
+    pair = _pair_route(fields)
+    if not served.routes and pair and defaults.template is None and not _asks(fields):
+        return pair  # nothing else could be asked of it
     if served.has(sampling.CHAT) or served.has(sampling.COMPLETIONS):
         return sampling.CHAT if served.chat or isinstance(fields.get("messages"), list) else sampling.COMPLETIONS
-    if "documents" in fields and "query" in fields and served.has(_RERANK):
-        return _RERANK
-    if fields.keys() & {"text_1", "queries"} and served.has(_SCORE):
-        return _SCORE
+    if pair and served.has(pair):
+        return pair
     able = [route for route in (_EMBEDDINGS, _CLASSIFY, _SCORE, _POOLING) if route in served.routes]
     if not able:
         raise RowError("invalid_url", "the model's server answers no endpoint for prompt rows; set Endpoint")
     return able[0]
 
 
+def _pair_route(fields: Mapping[str, Any]) -> str:
+    if "documents" in fields and "query" in fields:
+        return _RERANK
+    return _SCORE if fields.keys() & {"text_1", "queries"} else ""
+
+
+def _asks(fields: Mapping[str, Any]) -> bool:
+    return any(fields.get(name) is not None for name in ("messages", *_TEXTS))
+
+
 def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row's own request options, those of `sampling_params` before those at the top."""
     nested = require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object")
     refuse_stream(nested)
-    stray = sorted(nested.keys() & sampling.CONTENT)
-    if stray:
-        raise RowError("invalid_value", f'"{stray[0]}" is no option: it stands beside "sampling_params", not in it')
     top = {name: value for name, value in fields.items() if name in sampling.OPTIONS}
     return sampling.checked({**top, **nested})
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+import job
 from pages.builder_moves import (
     DIALECTS,
     THREE,
@@ -241,11 +242,13 @@ def test_what_only_the_server_would_refuse_is_marked_too(page: Page) -> None:
 
 
 def test_the_endpoint_of_the_job_decides_what_a_row_needs(page: Page) -> None:
-    import_rows(page, [{"query": "x", "documents": ["a", "b"]}])
-    expect(page.locator("#bad-count")).to_have_text("1 problem")
-    page.get_by_role("tab", name="Check and submit").click()
-    page.get_by_label("Endpoint for prompt rows").select_option("rerank")
+    import_rows(page, [{"query": "x", "documents": ["a", "b"]}, {"text_1": "a", "text_2": "b"}])
     expect(page.locator("#bad-count")).to_be_hidden()
+    page.get_by_role("tab", name="Check and submit").click()
+    page.get_by_label("Endpoint for prompt rows").select_option("chat")
+    expect(page.locator("#bad-count")).to_have_text("2 problems")
+    page.get_by_label("Endpoint for prompt rows").select_option("rerank")
+    expect(page.locator("#bad-count")).to_have_text("1 problem")
     expect(page.locator("#command")).to_contain_text("-p Endpoint=rerank")
 
 
@@ -266,3 +269,30 @@ def test_ten_thousand_rows_are_edited_found_and_kept(page: Page) -> None:
     kept = rows(page)
     assert len(kept) == 10_000
     assert "Now the last." in kept[-1].values()
+
+
+LEAVING = """(full) => {
+  const put = Storage.prototype.setItem;
+  if (full) Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
+  const work = promptBuilder.workspace;
+  work.add([work.makeRow('{"prompt": "new"}')], 0, "new row");
+  const leaving = new Event("beforeunload", { cancelable: true });
+  dispatchEvent(leaving);
+  Storage.prototype.setItem = put;
+  return leaving.defaultPrevented;
+}"""
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_browser_asks_before_it_leaves_rows_that_nothing_keeps(page: Page, *, full: bool) -> None:
+    assert page.evaluate(LEAVING, full) is full
+    saved(page)
+    page.evaluate("() => addEventListener('beforeunload', (event) => (globalThis.asked = event.defaultPrevented))")
+    page.evaluate("() => dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    assert page.evaluate("() => asked") is False
+
+
+def test_the_page_lets_rows_ask_what_the_worker_lets_them(page: Page) -> None:
+    lines = [json.dumps({"custom_id": "1", "method": "POST", "url": url, "body": {}}) for url in sorted(job.ANY_ROUTE)]
+    found = page.evaluate("(lines) => lines.map((line) => promptBuilder.checkLine(line).code)", lines)
+    assert {url for url, code in zip(sorted(job.ANY_ROUTE), found, strict=True) if code == "invalid_url"} == set()

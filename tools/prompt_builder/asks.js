@@ -10,6 +10,7 @@ import {
   isText,
   isTrue,
   need,
+  noContent,
   postOnly,
   refuseStream,
   routeOf,
@@ -36,13 +37,15 @@ const PAIRS = {
 const POOLING_OPTIONS = ["dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens", "normalize"];
 
 function askPrompt({ row, text, job }) {
-  const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : "chat";
+  const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : ownEndpoint(row, job);
   const nested = isTrue(row.sampling_params)
     ? need(row.sampling_params, isObject, "sampling_params", "an object", text)
     : {};
-  if (isTrue(nested.stream)) fail("stream_not_supported", '"stream": true has no place in a batch; leave it out');
-  const set = optionsOf(row, nested);
+  refuseStream(nested, text, ["sampling_params", "stream"]);
+  noContent(nested);
+  const set = optionsOf(row, nested).filter(([name]) => name !== "system");
   checkOptions(set, text);
+  if (isSet(nested.system)) need(nested.system, isText, "sampling_params.system", "a text", text);
   if (PAIRS[endpoint]) return askPair(row, set, endpoint, text);
   const content = contentOf(row, text, job);
   if (row.model !== null && row.model !== undefined)
@@ -52,7 +55,15 @@ function askPrompt({ row, text, job }) {
   if (endpoint === "completions" && Array.isArray(content))
     fail("invalid_value", '"messages" cannot be asked on completions; write a "prompt"');
   if (generates && endpoint !== "messages") beams(Object.fromEntries(sent));
-  sendable([content, row.model, typeof row.system === "string" && generates ? row.system : null, ...sent], text);
+  const system = typeof row.system === "string" ? row.system : nested.system;
+  sendable([content, row.model, generates ? system : null, ...sent], text);
+}
+
+/** Return what `auto` asks of a server that suits the row: a pair without a prompt is compared. */
+function ownEndpoint(row, job) {
+  if (job.template || ["messages", "prompt", "text"].some((name) => isSet(row[name]))) return "chat";
+  if (has(row, "query") && has(row, "documents")) return "rerank";
+  return has(row, "text_1") || has(row, "queries") ? "score" : "chat";
 }
 
 /** List the options of a prompt row as [name, value, path]: those of sampling_params before those at the top. */
@@ -101,7 +112,7 @@ function askOpenai({ row, text }) {
   postOnly(row, "method", text);
   const body = need(row.body, isObject, "body", "the request's JSON object", text);
   const route = routeOf(row.url, rawAt(text, ["url"]));
-  refuseStream(body);
+  refuseStream(body, text, ["body", "stream"]);
   const audio = route === "/v1/audio/transcriptions" || route === "/v1/audio/translations";
   if (audio) need(body.file_url, isText, "body.file_url", "an http, https or data URL", text);
   generating(route, body, text);
@@ -111,7 +122,7 @@ function askAnthropic({ row, text }) {
   need(row.custom_id, isText, "custom_id", "a string", text);
   const params = need(row.params, isObject, "params", "the request's JSON object", text);
   checkMessages(params.messages, "params.messages", text);
-  refuseStream(params);
+  refuseStream(params, text, ["params", "stream"]);
   generating(ROUTES.messages, params, text);
 }
 
@@ -126,6 +137,7 @@ function askRunpod({ row, text }) {
   const options = isTrue(input.sampling_params)
     ? need(input.sampling_params, isObject, "input.sampling_params", "an object", text)
     : {};
+  noContent(options);
   checkOptions(
     Object.entries(options).map(([name, value]) => [name, value, ["input", "sampling_params", name]]),
     text,
@@ -169,6 +181,7 @@ const BEDROCK_NESTED = ["inferenceConfig", "textGenerationConfig"];
 
 function askBedrock({ row, text }) {
   const input = need(row.modelInput, isObject, "modelInput", "the request's JSON object", text);
+  refuseStream(input, text, ["modelInput", "stream"]);
   const set = new Map();
   const take = (owner, path) =>
     Object.entries(owner).forEach(([name, value]) => set.set(name, [value, [...path, name]]));
@@ -183,6 +196,7 @@ function askBedrock({ row, text }) {
       take(need(input[name], isObject, `modelInput.${name}`, "an object", text), ["modelInput", name]);
   const renamed = new Map([...set].map(([name, [value, path]]) => [RENAMED[name] ?? name, [value, path]]));
   const options = [...renamed].map(([name, [value, path]]) => [name, value, path]);
+  noContent(Object.fromEntries(renamed));
   checkOptions(options, text);
   const chat = has(input, "messages");
   const prompt = has(input, "prompt") ? input.prompt : input.inputText;

@@ -25,6 +25,30 @@ export const ROUTES = {
   messages: "/v1/messages",
 };
 const GENERATING = Object.values(ROUTES);
+/** What a row may ask of a server: ROUTES of the worker's scripts/job.py. */
+export const ANY_ROUTE = [
+  ...GENERATING,
+  "/v1/chat/completions/batch",
+  "/v1/messages/count_tokens",
+  "/generative_scoring",
+  "/v1/systemone",
+  "/v1/embeddings",
+  "/v2/embed",
+  "/v1/score",
+  "/score",
+  "/v1/rerank",
+  "/rerank",
+  "/v2/rerank",
+  "/classify",
+  "/pooling",
+  "/v1/audio/transcriptions",
+  "/v1/audio/translations",
+  "/tokenize",
+  "/detokenize",
+  "/invocations",
+];
+/** What a request asks, never how. */
+const CONTENT = ["input", "messages", "prompt"];
 
 export const isSet = (value) => value !== null && value !== undefined;
 
@@ -76,16 +100,28 @@ export function sendable(value, text) {
   }
 }
 
-export function refuseStream(body) {
-  if (isTrue(body.stream)) fail("stream_not_supported", '"stream": true has no place in a batch; leave it out');
+export function refuseStream(body, text, path) {
+  if (isTrue(body.stream))
+    fail("stream_not_supported", `"stream": ${shown(rawAt(text, path) ?? "true")} has no place in a batch; leave it out`);
+}
+
+/** Refuse what is no option: it says what is asked, and stands outside the options. */
+export function noContent(options) {
+  const stray = CONTENT.find((name) => has(options, name));
+  if (stray) fail("invalid_value", `"${stray}" is no option: it says what is asked, and stands outside them`);
 }
 
 export function routeOf(url, raw) {
   if (typeof url !== "string" || !url.startsWith("/"))
     fail("invalid_url", `"url" must be a path such as "/v1/chat/completions", got ${shown(raw ?? "null")}`);
-  let path = url.split("?")[0].replace(/\/+$/, "");
-  if (path.startsWith("/openai/deployments/")) path = `/${path.split("/").slice(4).join("/")}`;
-  return GENERATING.includes(`/v1${path}`) ? `/v1${path}` : path;
+  const path = url
+    .split("?")[0]
+    .replace(/\/+$/, "")
+    .replace(/^\/openai(\/deployments\/[^/]+|(?=\/v1\/))/, "");
+  const known = [path, `/v1${path}`, path.replace(/^\/v1/, "")].find((route) => ANY_ROUTE.includes(route));
+  if (!known)
+    fail("invalid_url", `"url" ${shown(raw)} is no endpoint that answers rows; all of them are ROUTES in scripts/job.py`);
+  return known;
 }
 
 /** Check what every generating endpoint asks of a body. */

@@ -64,8 +64,9 @@ export class Store {
       if (document.hidden) this.leave();
     });
     addEventListener("beforeunload", (event) => {
+      const unsaved = this.dirty || this.writing !== null;
       this.leave();
-      if (this.dirty && !this.noted) event.preventDefault();
+      if (unsaved && !this.noted) event.preventDefault();
     });
   }
 
