@@ -14,7 +14,8 @@ from typing import Any
 
 from rows import RowError
 
-_END = "\ue001"  # ends what a mark begins; both are characters that no text has a use for
+_BEGIN, _END = "\ue000", "\ue001"  # marks of what the template writes as it is
+_NO_MARKS = {ord(_BEGIN): "?", ord(_END): "?"}
 
 
 class TemplateError(Exception):
@@ -28,8 +29,8 @@ class PromptTemplate:
         import jinja2  # takes a tenth of a second, and few jobs have a template
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        self._begin = f"\ue000{secrets.randbits(64)}:"  # that no field can hold
-        self._span = re.compile(f"{self._begin}[^\ue000\ue001]*{_END}")
+        self._begin = f"{_BEGIN}{secrets.randbits(64)}:"  # that no field can guess
+        self._span = re.compile(f"{self._begin}[^{_BEGIN}{_END}]*{_END}")
 
         def environment(finalize: Any) -> Any:
             made = ImmutableSandboxedEnvironment(
@@ -65,7 +66,9 @@ class PromptTemplate:
 
     def _marked(self, value: Any) -> Any:
         """Put marks around what the template writes as it is; `tojson` gives Markup, and a macro's text has marks."""
-        return value if hasattr(value, "__html__") or self._begin in (text := str(value)) else self._begin + text + _END
+        if hasattr(value, "__html__") or self._begin in (text := str(value)):
+            return value
+        return self._begin + text.translate(_NO_MARKS) + _END
 
     def _conversation(self, text: str, fields: dict[str, Any]) -> str | list[Any]:
         """Return the messages of a text that begins like a list, or the text itself.
@@ -73,7 +76,10 @@ class PromptTemplate:
         What a row's field looks like must not decide: the template's own words, or what `tojson` made of a field, must
         make the list. Raises RowError template_error where a field that the template does not quote breaks it.
         """
-        marked = self._marking.render({"row": fields, **fields})
+        try:
+            marked = self._marking.render({"row": fields, **fields})
+        except Exception:  # noqa: BLE001 - a template that computes with its own text may stumble over the marks
+            marked = text
         if marked.lstrip().startswith(self._begin):
             return text
         frame, before = marked, ""
@@ -94,7 +100,7 @@ def _messages(text: str) -> list[Any] | None:
         return None
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     is_conversation = isinstance(value, list) and value and all(isinstance(m, dict) and "role" in m for m in value)
     return value if is_conversation else None
