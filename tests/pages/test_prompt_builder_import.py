@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -181,3 +182,13 @@ def test_the_prompts_column_of_a_table_is_chosen_or_left_to_a_template(page: Pag
     page.click("#import-replace")
     page.get_by_role("button", name="Template", exact=True).click()
     expect(page.get_by_label("Prompt template")).to_be_visible()
+
+
+def test_a_cell_under_an_options_name_is_what_the_option_takes(page: Page) -> None:
+    cells = 'prompt,temperature,stop,seed,note\na,0.5,12,7,7\nb,,"[""x"", ""y""]",high,\n'
+    import_bytes(page, cells.encode(), "a.csv")
+    page.click("#import-add")
+    assert [json.loads(raw) for raw in raws(page)] == [
+        {"prompt": "a", "temperature": 0.5, "stop": "12", "seed": 7, "note": "7"},
+        {"prompt": "b", "stop": ["x", "y"], "seed": "high", "note": ""},
+    ]

@@ -1,5 +1,7 @@
 // Comma- and tab-separated text as RFC 4180 has it: quoted fields may hold separators, line breaks and doubled quotes.
 
+import { CHECKED, optionFault } from "./fields.js";
+
 /** Split `text` into records: {line, cells, error}. Lines count from 1; blank lines are left out. */
 export function parseCsv(text, separator) {
   const records = [];
@@ -88,9 +90,22 @@ export function recordsToRows(records, columns, width) {
       record.cells.length !== width
         ? `${record.cells.length} field${record.cells.length === 1 ? "" : "s"} where ${width} are expected`
         : null;
-    const body = pairs.map(([name, cell]) => `${JSON.stringify(name)}: ${JSON.stringify(cell)}`).join(", ");
-    return { raw: `{${body}}`, line: record.line, note: record.error ?? wrong };
+    const members = pairs.map(([name, cell]) => memberOf(name, cell)).filter((member) => member !== null);
+    return { raw: `{${members.join(", ")}}`, line: record.line, note: record.error ?? wrong };
   });
+}
+
+/** Write a cell as a member: under a request option's name what that option takes, and nothing for an empty cell. */
+function memberOf(name, cell) {
+  const asText = `${JSON.stringify(name)}: ${JSON.stringify(cell)}`;
+  if (!CHECKED.has(name)) return asText;
+  if (!cell.trim()) return null;
+  try {
+    if (optionFault(name, JSON.parse(cell), () => cell)) return asText;
+    return `${JSON.stringify(name)}: ${cell.trim().replace(/[\r\n]+/g, " ")}`;
+  } catch {
+    return asText;
+  }
 }
 
 /** Name the columns: the header's cells, made unique, or column_1 and so on. */
