@@ -155,14 +155,15 @@ def _refuse_binary(head: bytes, name: str) -> None:
 
 def refuse_other_text(source: Source) -> None:
     """Raise SourceError for a text no line of which begins an object, such as CSV: no row could succeed."""
-    array = False
+    firsts = set()
     with Path(source.path).open("rb") as file:
         for line in file:
-            first = line.removeprefix(BOM).lstrip()[:1]
-            if first == b"{":
+            firsts.add(line.removeprefix(BOM).lstrip()[:1])
+            if b"{" in firsts:
                 return
-            array = array or first == b"["
-    what = "it is a JSON array" if array else "it is another text, such as CSV"
+    if firsts <= {b""}:
+        return  # blank lines are counted, and nothing is asked
+    what = "it is a JSON array" if b"[" in firsts else "it is another text, such as CSV"
     raise SourceError(
         f"{source.name} has no line that begins a JSON object ({what}); the input is JSONL, one object a line; "
         "tools/make_rows.py makes it from CSV and from JSON arrays"
