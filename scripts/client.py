@@ -113,9 +113,8 @@ def _error_inside(status: int, text: str, value: dict[str, Any]) -> Unanswered:
     inner = value["error"] if isinstance(value.get("error"), dict) else value
     told = inner.get("code")
     own = told if isinstance(told, int) and 400 <= told < 600 else None
-    code = "server_error" if own is None or own >= 500 else _CODES.get(own, "invalid_request")
+    code, passing = _meaning(own or 500)
     message = f"under HTTP {status} the server sent an error: {_message(value) or text}"[:MESSAGE_LIMIT]
-    passing = own is None or own in PASSING or own >= 500
     return Unanswered(Failure(code, message, own, body=text if own else ""), passing=passing)
 
 
@@ -183,9 +182,15 @@ def _refused(status: int, content: bytes, headers: Mapping[str, str]) -> Unanswe
         elsewhere = headers.get("location", "?").partition("?")[0]  # a query may hold a secret
         message = f"the server answers elsewhere, at {elsewhere}; set ServerUrl to that address"
     message = message or content[:MESSAGE_LIMIT].decode("utf-8", "replace") or f"HTTP {status}"
-    code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
+    code, passing = _meaning(status)
     failure = Failure(code, message[:MESSAGE_LIMIT], status, body=body if isinstance(value, dict) else "")
-    return Unanswered(failure, passing=status in PASSING or status >= 500, after=_retry_after(headers))
+    return Unanswered(failure, passing=passing, after=_retry_after(headers))
+
+
+def _meaning(status: int) -> tuple[str, bool]:
+    """Return an HTTP status's error code, and whether a later attempt may pass."""
+    code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
+    return code, status in PASSING or status >= 500
 
 
 def _message(value: Any) -> str:

@@ -226,28 +226,26 @@ def _is_there(state: State, route: str, key: str) -> bool:
     except urllib.error.HTTPError as error:
         return error.code != HTTPStatus.NOT_FOUND
     except UNREADABLE:
-        return True
+        pass
     return True
 
 
 def _has_chat_template(state: State, key: str, model: str) -> bool:
     """Ask for one token of chat: a model without a template refuses, and a loaded one is proven to answer."""
     body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-    for pause in (*PROBE_PAUSES, None):
+    failed = 0
+    for pause in (0.0, *PROBE_PAUSES):
+        time.sleep(pause)
         try:
             post(state, sampling.CHAT, key, body, PROBE_SECONDS)
+            return True
         except urllib.error.HTTPError as error:
             if error.code < 500:
                 return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
-            if pause is None:
-                what = f"The server failed on a first request with HTTP {error.code}"
-                raise ServerError(_report(state, what)) from None
-            time.sleep(pause)
+            failed = error.code
         except UNREADABLE as error:
             raise ServerError(_report(state, f"The server did not answer a first request: {error}")) from None
-        else:
-            return True
-    return True
+    raise ServerError(_report(state, f"The server failed on a first request with HTTP {failed}"))
 
 
 def wait_until_ready(

@@ -64,6 +64,7 @@ class FakeServer:
         self.headers: list[dict[str, str]] = []
         self.in_flight = self.most_in_flight = 0
         self.model, self.chat, self.lists, self.metrics = MODEL, True, True, ""
+        self.pages: dict[str, Fault] = {}  # what a GET of a path answers instead of the usual; "*" is every path
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
@@ -138,6 +139,8 @@ class FakeServer:
             self.in_flight -= 1
 
     def _page(self, path: str) -> Fault:
+        if changed := self.pages.get(path) or self.pages.get("*"):
+            return changed
         pages: dict[str, Any] = {
             "/v1/models": {"data": [{"id": self.model, "max_model_len": 4096}]},
             "/openapi.json": {"paths": {route: {"post": {}} for route in ROUTES}},

@@ -212,7 +212,7 @@ def test_neither_key_nor_token_nor_signature_is_seen_anywhere(tmp_path: Path) ->
     lines = rows(map(str, range(60)))
     page = Fault(body=b"".join(line + b"\n" for line in lines))
     with FakeServer() as files:
-        files._page = lambda path: page  # type: ignore[method-assign]
+        files.pages["*"] = page
         session = Session(tmp_path / "job", prompts="1-60", options={"max_concurrency": "2"})
         secrets = {"url": f"{files.url}/in.jsonl?X-Amz-Signature={SIGNATURE}", "token": TOKEN}
         for name, text in secrets.items():
@@ -321,58 +321,10 @@ def test_a_parameter_that_cannot_be_is_refused_by_its_name(options: dict[str, st
         assert TOKEN not in session.start(**options).refused(says)
 
 
-SERVERS = {
-    "nothing but errors": Fault(500, b"no"),
-    "a page": Fault(body=b"<html>"),
-    "another API": Fault(body=b'{"models": []}'),
-    "no models": Fault(body=b'{"data": []}'),
-    "a list": Fault(body=b"[]"),
-    "garbage": Fault(wire="reset"),
-    "a cut body": Fault(body=b'{"data": [1,2,3,4]}', wire="cut"),
-}
-
-
-@pytest.mark.parametrize("page", SERVERS.values(), ids=SERVERS.keys())
-def test_a_given_server_that_speaks_something_else_is_refused(page: Fault, tmp_path: Path) -> None:
-    with FakeServer() as server:
-        server._page = lambda path: page  # type: ignore[method-assign]
-        Session(tmp_path, rows("a"), server.url).start().refused(f"127.0.0.1:{server.port}")
-
-
-def test_a_given_server_that_wants_a_key_is_given_one_by_the_worker_s_environment(tmp_path: Path) -> None:
-    with FakeServer(key="secret") as server:
-        session = Session(tmp_path, rows(["a"]), server.url)
-        session.start().refused("OPENAI_API_KEY")
-        session.environment["OPENAI_API_KEY"] = "secret"
-        session.start().check()
-        session.chunk().check()
-        session.aggregate().check()
-    assert outcome(session.written()[0]) == "echo: a"
-
-
-def test_a_model_without_a_chat_template_completes_text(tmp_path: Path) -> None:
-    with FakeServer() as server:
-        server.chat = False
-        session = Session(tmp_path, rows(["a"]), server.url + "/v1/")
-        assert "no chat template" in session.start().check().text
-        session.chunk().check()
-        session.aggregate().check()
-    assert session.summary()["endpoints"] == {"/v1/completions": 1}
-
-
 def test_a_server_of_ones_own_is_asked_for_each_route_and_never_for_its_list(session: Session) -> None:
     """vLLM needs more than a second for its list."""
     session.start().check()
     assert readiness.load_served(session.folder / "session").routes == set(ROUTES)
-
-
-def test_a_given_server_s_routes_are_those_that_it_lists_and_without_a_list_none_is_refused(tmp_path: Path) -> None:
-    with FakeServer() as server:
-        state = given(server.url, Settings(server.model, 0, 0.9, 0, "", 10))
-        assert readiness.served(state, "").routes == set(ROUTES)
-        server.lists = False
-        facts = readiness.served(state, "")
-        assert (facts.routes, facts.has("/v1/score")) == (set(), True)
 
 
 def test_a_chunk_without_a_session_says_so(tmp_path: Path) -> None:
@@ -381,50 +333,9 @@ def test_a_chunk_without_a_session_says_so(tmp_path: Path) -> None:
     session.chunk().refused("the session has no server")
 
 
-GATEWAYS = {
-    "a catch-all": {"paths": {"/v1/{path}": {"post": {}}}},
-    "a prefix": {"paths": {"/api/v1/chat/completions": {"post": {}}}},
-    "another page": {"paths": {"/login": {"post": {}}}},
-    "names without /v1": {"paths": {"/chat/completions": {"post": {}}, "/rerank": {"post": {}}}},
-}
-
-
-@pytest.mark.parametrize("listed", GATEWAYS.values(), ids=GATEWAYS.keys())
-def test_a_gateway_whose_list_names_no_endpoint_is_asked_as_the_rows_say(listed: object, tmp_path: Path) -> None:
-    with FakeServer() as server:
-        known = server._page
-        page = Fault(body=json.dumps(listed).encode())
-        server._page = lambda path: page if path == "/openapi.json" else known(path)  # type: ignore[method-assign]
-        session = Session(tmp_path, rows(["a"]), server.url)
-        session.start().check()
-        session.chunk().check()
-        session.aggregate().check()
-    assert outcome(session.written()[0]) == "echo: a"
-
-
 def test_a_route_is_missing_only_where_the_server_says_so() -> None:
     """A server that is busy for a moment must not cost every row of a route."""
     with FakeServer() as server:
-        pages = {"/v1/embeddings": Fault(503, b"{}"), "/v1/responses": Fault(wire="reset")}
-        known = server._page
-        server._page = lambda path: pages.get(path) or known(path)  # type: ignore[method-assign]
+        server.pages = {"/v1/embeddings": Fault(503, b"{}"), "/v1/responses": Fault(wire="reset")}
         state = replace(given(server.url, Settings(server.model, 0, 0.9, 0, "", 10)), pid=os.getpid())
         assert readiness.served(state, "").routes == set(ROUTES)
-
-
-def test_a_first_request_that_fails_is_made_again(tmp_path: Path) -> None:
-    with FakeServer(lambda asked: Fault(503, b"{}") if asked.count < 3 else None) as server:
-        Session(tmp_path, rows(["a"]), server.url).start().check()
-        assert server.asked.total() == 3
-
-
-def test_a_context_length_that_is_no_number_is_none(tmp_path: Path) -> None:
-    with FakeServer() as server:
-        known = server._page
-        models = Fault(body=json.dumps({"data": [{"id": server.model, "max_model_len": "4096"}]}).encode())
-        server._page = lambda path: models if path == "/v1/models" else known(path)  # type: ignore[method-assign]
-        session = Session(tmp_path, rows(["a"]), server.url)
-        session.start().check()
-        session.chunk().check()
-        session.aggregate().check()
-    assert outcome(session.written()[0]) == "echo: a"
