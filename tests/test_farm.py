@@ -127,7 +127,8 @@ def test_a_worker_lost_in_mid_chunk_changes_nothing_in_the_output(farm: Farm, si
     assert rows_of(tmp_path / "lost") == rows_of(tmp_path / "calm")
     sessions = farm.sessions(job, "Infer")
     assert {session.worker_id for session in sessions} == {agent.worker_id for agent in farm.agents}
-    assert loads_in_logs(farm, job) == len(sessions) == 2
+    # One session each, and one more for the survivor if it had run out of chunks by the time of the loss.
+    assert loads_in_logs(farm, job) == len(sessions)
 
 
 def test_the_bundle_asks_nothing_of_the_service_that_the_farm_does_not_know(farm: Farm) -> None:
