@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -79,8 +78,3 @@ def table(figures: Iterable[Figure]) -> str:
         note = f": {each.note}" if each.note else ""
         lines.append(f"| {each.row} | {each.measure} | {each.goal} | {each.figure} | {mark}{note} |")
     return "\n".join(lines)
-
-
-def own_peak() -> int:
-    """Return this process's peak memory in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

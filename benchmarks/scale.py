@@ -26,7 +26,7 @@ REPEATS = 5
 END_GOAL, CHUNK_PEAK_GOAL = 0.1, 150  # seconds; MiB
 INDEX_GOAL = 5.0  # seconds per GB
 MERGE_GOAL, MERGE_PEAK_GOAL = 45.0, 200  # seconds; MiB
-LINEAR = 1.15  # a row of the full size may cost so much more than one of a tenth of it
+LINEAR = 1.15  # a row of the full size may cost so much more than one of half of it, whose page is as full
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +95,11 @@ def end_of_file(folder: Path, path: Path, size: Size) -> None:
 def merge(folder: Path, size: Size, *, wanted: set[int]) -> None:
     """Measure rows 8 and 11."""
     full = _merged(folder / "full", size.lines)
-    tenth = _merged(folder / "tenth", size.lines // 10)
-    per_row = (full.wall / size.lines) / (tenth.wall / (size.lines // 10))
+    half = _merged(folder / "half", size.lines // 2)
+    per_row = (full.wall / size.lines) / (half.wall / (size.lines // 2))
     figure = (
         f"{full.wall:.1f} s ({size.lines / full.wall:,.0f} rows/s, CPU {full.cpu:.1f} s), {full.peak / MIB:.0f} MiB; "
-        f"a row costs {per_row:.2f} of what it does in a tenth of the rows"
+        f"a row costs {per_row:.2f} of what it does in half of the rows"
     )
     goal = f"{MERGE_GOAL:g} s, {MERGE_PEAK_GOAL} MB, linear"
     met = full.wall <= MERGE_GOAL * size.share and full.peak <= MERGE_PEAK_GOAL * 1e6 and per_row <= LINEAR

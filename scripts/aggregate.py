@@ -120,15 +120,16 @@ def _aside(input_file: str, output: Path, folder: Path) -> str:
     path = Path(input_file)
     if not path.is_file() or path.resolve().parent != output.resolve():
         return input_file
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(shutil.copy2(path, folder / path.name))
+    aside = folder / "aside"  # of its own: the session's files have names that an input may have, too
+    aside.mkdir(parents=True, exist_ok=True)
+    return str(shutil.copy2(path, aside / path.name))
 
 
 def _request(merge: Merge, given: argparse.Namespace) -> None:
     """Add the job's own range to what the shards were asked for."""
     if given.prompts:
         own = ranges.of_values(given.prompts, given.block_size)
-        merge.requested |= own if merge.input.retry is None else merge.translated(own, merge.input.retry)
+        merge.requested |= own if merge.input.retry is None else merge.input.retry.translated(own)
     if not merge.requested:
         raise source.SourceError(
             f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "

@@ -12,7 +12,8 @@ import urllib.parse
 
 import aiohttp
 
-from client import PASSING, Unanswered
+import transfer
+from client import Unanswered
 from dialects.base import Failure
 from rows import RowError
 from transfer import shown
@@ -57,7 +58,7 @@ def _unavailable(url: str, error: Exception) -> Unanswered:
     status = error.status if isinstance(error, aiohttp.ClientResponseError) else None
     reason = f"HTTP {status}" if status else str(error) or type(error).__name__
     failure = Failure("file_unavailable", f'"file_url" {shown(url)}: {reason}')
-    return Unanswered(failure, passing=status is None or status >= 500 or status in PASSING)
+    return Unanswered(failure, passing=status is None or transfer.may_pass(status))
 
 
 def _data(url: str) -> bytes:

@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import aiohttp
 
+import transfer
 from dialects.base import Answer, Ask, Failure
 from rows import RowError, shown
 
 CONNECT_SECONDS = 10.0
-PASSING = frozenset({408, 409, 425, 429})  # what a later attempt can pass, besides every 5xx
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
 OTHER_FILES = 64  # open files beside the connections: the shard, the input, a look at the server
 HEADER_LIMIT = 1 << 16  # bytes of one header of an answer
@@ -190,7 +190,7 @@ def _refused(status: int, content: bytes, headers: Mapping[str, str]) -> Unanswe
 def _meaning(status: int) -> tuple[str, bool]:
     """Return an HTTP status's error code, and whether a later attempt may pass."""
     code = _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
-    return code, status in PASSING or status >= 500
+    return code, transfer.may_pass(status)
 
 
 def _message(value: Any) -> str:

@@ -23,6 +23,7 @@ from client import Client, Unanswered, surprise
 from dialects.base import Answer, Ask, Failure
 from patience import Patience
 from rows import RowError
+from shards import KILLED_SERVER
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt
 LONGEST_RETRY_AFTER = 120.0  # seconds a server may ask us to wait
@@ -87,10 +88,9 @@ class Dispatcher:
         self._in_flight: set[Pending] = set()
         self._on_trial = 0  # how many of the rows in flight are suspects
         self._generation = 0  # counts the servers that died
+        self._dead = False  # the last of them has no successor yet
         self._seen_well = 0.0  # when the last look that found the server well began
-        self._looking = asyncio.Lock()
-        self._up = asyncio.Event()  # cleared while the server is being brought back
-        self._up.set()
+        self._looking = asyncio.Lock()  # held by whoever looks at the server, or brings it back
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -161,7 +161,7 @@ class Dispatcher:
     async def _outcome(self, pending: Pending) -> Answer | Failure | None:
         """Ask a row until it has its outcome; None when it has become a suspect, or after `stop`."""
         while True:
-            await self._up.wait()
+            await self._server_up()
             if self._stop.is_set():
                 return None
             generation = self._generation
@@ -204,10 +204,7 @@ class Dispatcher:
         return await self._client.post(pending.ask, pending.encoded, files)
 
     async def _died(self, generation: int) -> bool:
-        """Tell whether the server of this generation is dead, and bring up its successor. Raises ServerGone.
-
-        Rows that failed at the same time share one look at it.
-        """
+        """Tell whether the server of this generation is dead. Rows that failed at once share one look at it."""
         noticed = time.monotonic()
         async with self._looking:
             if generation != self._generation:
@@ -218,15 +215,20 @@ class Dispatcher:
             if await self._supervisor.healthy():
                 self._seen_well = began
                 return False
-            self._up.clear()
-            try:
+            self._generation += 1
+            self._dead = True
+            return True
+
+    async def _server_up(self) -> None:
+        """Bring a dead server back: only here, so that none is started when no row is left. Raises ServerGone."""
+        if not self._dead:
+            return
+        async with self._looking:
+            if self._dead and not self._stop.is_set():
                 url = await self._supervisor.recover()
                 old, self._client = self._client, self._connect(url)
-                self._generation += 1
+                self._dead = False
                 await old.__aexit__()
-            finally:
-                self._up.set()
-            return True
 
     def _suspected(self, pending: Pending, failure: Failure, *, alone: bool) -> Failure | None:
         """Put a row that was in flight at a crash behind all others, or return its failure when it is the cause."""
@@ -236,7 +238,7 @@ class Dispatcher:
                 f"the server died {pending.crashes} times while this row was in flight, the last time with no other"
             )
             attempts = pending.attempts + pending.crashes
-            return replace(failure, code="server_crash", message=message, attempts=attempts)
+            return replace(failure, code=KILLED_SERVER, message=message, attempts=attempts)
         self._suspects.append(pending)
         return None
 
@@ -244,7 +246,7 @@ class Dispatcher:
         """End a server that stopped making progress."""
         while True:
             await asyncio.sleep(self._patience.interval)
-            await self._patience.look(busy=bool(self._in_flight) and self._up.is_set())
+            await self._patience.look(busy=bool(self._in_flight) and not self._dead)
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:

@@ -43,14 +43,13 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the server answers: the model's names (adapters too), its routes, and whether it has a chat template.
+    """What the server answers: the model's name, its routes, and whether it has a chat template.
 
     `routes` are of ANY_ROUTE, or empty where the server does not tell; `tokens` is the longest context, in tokens,
     or None.
     """
 
     model: str
-    models: frozenset[str]
     routes: frozenset[str] = frozenset()
     chat: bool = True
     tokens: int | None = None

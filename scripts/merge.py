@@ -7,6 +7,7 @@ file; the note `retry-....json` beside the shards says which, so that its result
 from __future__ import annotations
 
 import array
+import bisect
 import contextlib
 import json
 import os
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import shards
-from ranges import Lines, parse
-from shards import Record, Shard, ShardError
+from ranges import Lines, RangeError, of_values, parse
+from shards import Header, Record, Shard, ShardError
 from source import Source
 
 RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
@@ -49,6 +50,19 @@ class Retry:
             raise ValueError("its lines are not those of its file")
         numbers = array.array("Q", lines)
         return cls(str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers)
+
+    def line(self, number: int) -> int:
+        """Return the line of the first file, or 0 for a number that the retry does not have."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else 0
+
+    def translated(self, numbers: Lines) -> Lines:
+        """Return the lines of the first file that lines of the retry stand for."""
+        return Lines(range(line, line + 1) for line in map(self.line, numbers) if line)
+
+    def place(self, line: int) -> int:
+        """Return the number by which the retry has a line of the first file, or 0 when it has not."""
+        place = bisect.bisect_left(self.lines, line)
+        return place + 1 if place < len(self.lines) and self.lines[place] == line else 0
 
     @staticmethod
     def write(folder: Path, sha256: str, source: Input, lines: str) -> None:
@@ -88,10 +102,9 @@ class Input:
         if self.retry is None:
             yield from self.source.read(wanted)
             return
-        places = {line: place for place, line in enumerate(self.retry.lines, 1)}
-        for line in wanted:
-            if line in places:
-                yield from ((line, raw) for _, raw in self.source.read(Lines([range(places[line], places[line] + 1)])))
+        places = filter(None, map(self.retry.place, wanted))
+        for place, raw in self.source.read(Lines(range(place, place + 1) for place in places)):
+            yield self.retry.line(place), raw
 
 
 def input_of(source: Source, folder: Path) -> Input:
@@ -122,6 +135,7 @@ class Merge:
         self._time = array.array("d", bytes(8 * size))
         self._rank = bytearray(size)
         self._translations: list[Retry | None] = []
+        self._requests: set[tuple[str, int, int]] = set()
         self._files: dict[int, BinaryIO] = {}
 
     def take(self, folder: Path) -> None:
@@ -178,11 +192,10 @@ class Merge:
         place = len(self.used)
         self.used.append(shard)
         self._translations.append(retry)
-        asked = shard.header.requested()
-        self.requested |= asked if retry is None else self.translated(asked, retry)
+        self._ask(shard.header, retry)
         first, last = float("inf"), 0.0
         for offset, length, head in shard.records():
-            line = head["line"] if retry is None else _translated(head["line"], retry)
+            line = head["line"] if retry is None else retry.line(head["line"])
             if not 0 < line <= self.input.lines:
                 continue
             started = head.get("started") or shard.header.created
@@ -197,6 +210,18 @@ class Merge:
                 self._shard[line], self._offset[line], self._length[line] = place, offset, length
         if last:
             self.spans.append((first, last))
+
+    def _ask(self, header: Header, retry: Retry | None) -> None:
+        """Add what the job of a shard asked for, once for all its shards."""
+        request = (header.prompts, header.block_size, id(retry))
+        if request in self._requests:
+            return
+        try:
+            asked = of_values(header.prompts, header.block_size)
+            self._requests.add(request)
+        except RangeError:
+            asked = header.chunk()
+        self.requested |= asked if retry is None else retry.translated(asked)
 
     @property
     def started(self) -> float:
@@ -215,11 +240,6 @@ class Merge:
             seconds += max(0.0, last - max(first, until))
             until = max(until, last)
         return seconds
-
-    @staticmethod
-    def translated(lines: Lines, retry: Retry) -> Lines:
-        """Return the lines of the first file that lines of a retry stand for."""
-        return Lines(range(line, line + 1) for line in (_translated(number, retry) for number in lines) if line)
 
     def is_missing(self, line: int) -> bool:
         """Tell whether no shard has a result for a line."""
@@ -256,8 +276,3 @@ class Merge:
 def _is_hidden(path: Path) -> bool:
     """Tell whether a file is nobody's result: a temporary one, or one that the desktop or a file manager keeps."""
     return path.name.startswith(".") and not shards.PARTIAL.fullmatch(path.name)
-
-
-def _translated(number: int, retry: Retry) -> int:
-    """Return the line of the first file, or 0 for a number that the retry does not have."""
-    return retry.lines[number - 1] if 0 < number <= len(retry.lines) else 0

@@ -35,5 +35,4 @@ def _budget(pending: Pending) -> int:
     """Return how many tokens a row's answer may have, 0 where none are generated."""
     if pending.ask.route not in sampling.GENERATING:
         return 0
-    limits = (pending.ask.body.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens"))
-    return next((limit for limit in limits if isinstance(limit, int)), 0)
+    return sampling.budget_of(pending.ask.body)

@@ -2,8 +2,8 @@
 
 Time that a row spends in the server's own queue is not the row's fault: its clock stands still while the server makes
 progress and has requests waiting. A server that makes no progress at all while requests are in flight is stuck.
-Progress is an answer to any row, and what vLLM's /metrics counts. Where these count nothing, a server without answers
-may be busy with long ones: then only the rows' own time limits hold.
+Progress is an attempt that ended, well or not, and what vLLM's /metrics counts. Where these count nothing, a server
+without answers may be busy with long ones: then only the rows' own time limits hold.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Patience:
         self._excused = 0.0  # seconds so far in which the queue explains a wait
         self._looked = self._progressed = time.monotonic()
         self._work = -1.0
-        self._answers = self._answers_seen = 0
+        self._ended = self._ended_seen = 0
 
     async def wait(self, task: asyncio.Task[T], limit: float) -> T:
         """Return the task's result; cut it when it took `limit` seconds outside the server's queue.
@@ -79,7 +79,7 @@ class Patience:
                     )
                     raise Unanswered(Failure("request_timeout", message), passing=True)
                 await asyncio.wait([task], timeout=left)
-            self._answers += 1
+            self._ended += 1
             return task.result()
         finally:
             task.cancel()
@@ -89,11 +89,11 @@ class Patience:
         page = await self._page()
         reading = read_metrics(page or "")
         now = time.monotonic()
-        answered, self._answers_seen = self._answers != self._answers_seen, self._answers
+        ended, self._ended_seen = self._ended != self._ended_seen, self._ended
         work = reading.work if reading else self._work
-        if not busy or answered or work != self._work:
+        if not busy or ended or work != self._work:
             self._progressed = now
-        queued = reading.waiting > 0 if reading else answered
+        queued = reading.waiting > 0 if reading else ended
         if queued and now - self._progressed < self._stall:
             self._excused += now - self._looked
         self._work, self._looked = work, now

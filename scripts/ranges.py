@@ -84,9 +84,18 @@ def of_values(expression: str, block_size: int) -> Lines:
     values = parse(expression)
     if values[0].start < 1:
         raise RangeError(f"{expression!r} begins at {values[0].start}, but lines are counted from 1")
-    if block_size == 1:
-        return Lines(values)
-    return Lines(range((value - 1) * block_size + 1, value * block_size + 1) for numbers in values for value in numbers)
+    return Lines(block for numbers in values for block in _blocks(numbers, block_size))
+
+
+def _blocks(values: range, size: int) -> Iterator[range]:
+    """Yield the lines of range values: of values that follow each other in one piece, however many they are."""
+    if size == 1:
+        yield values
+    elif values.step == 1:
+        yield range((values.start - 1) * size + 1, values[-1] * size + 1)
+    else:
+        for value in values:
+            yield range((value - 1) * size + 1, value * size + 1)
 
 
 class Lines:

@@ -198,9 +198,9 @@ def served(state: State, key: str) -> Served:
         known = f"serves {', '.join(names[:5])}; set ModelName to one of these" if names else "serves no model yet"
         raise ServerError(f"The server at {state.url} {known}")
     routes = _routes(state, key)
-    chat = (sampling.CHAT in routes or not routes) and _has_chat_template(state, key, first)
+    chat = (sampling.CHAT in routes or not routes) and _chats(state, key, first)
     tokens = next((model.get("max_model_len") for model in models if model["id"] == first), None)
-    return Served(first, frozenset(names), routes, chat, tokens if isinstance(tokens, int) else None)
+    return Served(first, routes, chat, tokens if isinstance(tokens, int) else None)
 
 
 def _routes(state: State, key: str) -> frozenset[str]:
@@ -230,7 +230,7 @@ def _is_there(state: State, route: str, key: str) -> bool:
     return True
 
 
-def _has_chat_template(state: State, key: str, model: str) -> bool:
+def _chats(state: State, key: str, model: str) -> bool:
     """Ask for one token of chat: a model without a template refuses, and a loaded one is proven to answer."""
     body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
     failed = 0
@@ -279,11 +279,10 @@ def session_key() -> str:
 
 def save_served(facts: Served, folder: Path) -> None:
     """Write what the server can do, for the session's tasks."""
-    value = {**asdict(facts), "models": sorted(facts.models), "routes": sorted(facts.routes)}
-    (folder / "served.json").write_text(json.dumps(value), encoding="utf-8")
+    server.write_note(folder / "served.json", {**asdict(facts), "routes": sorted(facts.routes)})
 
 
 def load_served(folder: Path) -> Served:
     """Return what `save_served` wrote."""
     value = json.loads((folder / "served.json").read_text(encoding="utf-8"))
-    return Served(**{**value, "models": frozenset(value["models"]), "routes": frozenset(value["routes"])})
+    return Served(**{**value, "routes": frozenset(value["routes"])})

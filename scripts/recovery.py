@@ -21,7 +21,7 @@ AWAY_SECONDS = 300.0  # how long a server that somebody else runs may be away, i
 
 
 class Keeper(Supervisor):
-    """Watches the session's server for one chunk; `loads` are the model loads that the chunk's answers came from."""
+    """Watches the session's server for one chunk; `loads` are the model loads of this attempt."""
 
     def __init__(self, folder: Path, state: server.State, key: str) -> None:
         self.folder, self.state, self._key = folder, state, key
@@ -29,9 +29,11 @@ class Keeper(Supervisor):
         self._abandoned = threading.Event()
 
     async def healthy(self) -> bool:
-        """Tell whether the server answers, giving a dying one the time to show it."""
+        """Tell whether the server answers, giving a dying one the time to show it; show the log of one that died."""
         for _ in range(PROBES):
             if not self.state.alive() or not await asyncio.to_thread(self._answers):
+                if not self.state.external:
+                    host.say(f"the server died; the end of its log follows\n{self._tail()}")
                 return False
             if self.state.external:
                 return True
@@ -67,7 +69,6 @@ class Keeper(Supervisor):
         raise ServerGone(f"The server at {self.state.url} does not answer any more; start it and submit again")
 
     def _restart(self) -> str:
-        host.say(f"the server died; the end of its log follows\n{self._tail()}")
         server.stop(self.state, patience=2)
         if len(self.state.loads) >= LOADS_LIMIT:
             raise ServerGone(f"The server died {LOADS_LIMIT} times in this session; another worker may do better")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import dialects
@@ -17,6 +18,7 @@ from records import failed_record
 from rows import RowError, is_blank, parse
 from shards import Record, Shard
 
+BATCH = 4096  # lines that are looked up together
 MISSING = Failure("missing", "no worker left a result for this line; run it again")
 
 
@@ -64,7 +66,7 @@ class Raws:
     """Looks up lines of the input in ascending order."""
 
     def __init__(self, source: Input, lines: Iterator[int]) -> None:
-        self._found = source.raw(Lines(_runs(lines)))
+        self._found = _raws(source, lines)
         self._ahead: tuple[int, bytes] | None = None
 
     def of(self, line: int) -> bytes | None:
@@ -74,7 +76,13 @@ class Raws:
         return self._ahead[1] if self._ahead[0] == line else None
 
 
-def _runs(numbers: Iterator[int]) -> Iterator[range]:
+def _raws(source: Input, lines: Iterator[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield (line, bytes) of ascending lines, some thousands at a time: scattered ones take memory as ranges do."""
+    while batch := list(itertools.islice(lines, BATCH)):
+        yield from source.raw(Lines(_runs(batch)))
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[range]:
     """Join ascending numbers into ranges."""
     start = stop = 0
     for number in numbers:

@@ -117,9 +117,9 @@ class Chunk:
             for record in kept.values():
                 self._add(record)
             for path in leftovers:
-                path.unlink()
+                path.unlink(missing_ok=True)
             if kept:
-                host.say(f"{len(kept)} lines were answered by an interrupted attempt and are kept")
+                host.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
             dispatcher = self._dispatcher()
             canceled = self._listen(dispatcher)
             showing = asyncio.create_task(self._tally.keep_showing())

@@ -135,6 +135,11 @@ BUDGET = {  # the limit of new tokens, by endpoint
 BUDGET_NAMES = frozenset({"max_completion_tokens", "max_output_tokens", "max_tokens"})
 
 
+def budget_of(body: Mapping[str, Any]) -> int:
+    """Return the limit of new tokens that a request says, 0 where it says none."""
+    return next((body[name] for name in sorted(BUDGET_NAMES) if isinstance(body.get(name), int)), 0)
+
+
 def checked(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are set (null means not set).
 

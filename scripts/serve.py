@@ -123,13 +123,14 @@ def _set_secrets(given: argparse.Namespace) -> str:
 
 def _bring_up(settings: Settings, folder: Path, key: str, meanwhile: Callable[[], None]) -> tuple[State, Served]:
     """Start the server and wait for it; on any way out but success its whole group is ended."""
-    state = server.launch(settings, folder, key)
-    host.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
     try:
+        state = server.launch(settings, folder, key)
+        host.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
         meanwhile()
         return readiness.wait_until_ready(state, folder, key)
     except BaseException:
-        server.stop(server.load(folder) or state, patience=5)
+        if started := server.load(folder):
+            server.stop(started, patience=5)
         raise
 
 

@@ -150,10 +150,11 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
         raise ServerError(str(error)) from None
     log = folder / f"server-{len(loads) + 1}.log"
     load = shards.new_token()
-    # Not in the session's folder: the paths of vLLM's sockets have a limit of 107 bytes.
-    scratch = tempfile.mkdtemp(prefix="vllm-")
-    with log.open("wb") as output, _undisturbed():
+    with log.open("wb") as output, _undisturbed(), contextlib.ExitStack() as undo:
         log.chmod(0o600)
+        # Not in the session's folder: the paths of vLLM's sockets have a limit of 107 bytes.
+        scratch = tempfile.mkdtemp(prefix="vllm-")
+        undo.callback(shutil.rmtree, scratch, ignore_errors=True)
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -165,7 +166,9 @@ def launch(settings: Settings, folder: Path, key: str, loads: tuple[str, ...] = 
         )
         born, url = processes.born(process.pid), f"http://127.0.0.1:{port}"
         state = State(url, settings.model, process.pid, born, load, (*loads, load), str(log), scratch, settings)
+        undo.callback(stop, state, patience=2)  # a server that is not noted down would be an orphan
         save(state, folder)
+        undo.pop_all()
     return state
 
 
@@ -203,11 +206,16 @@ def given(url: str, settings: Settings) -> State:
 
 
 def save(state: State, folder: Path) -> None:
-    """Write the session's note of its server, whole and for its owner only."""
-    temporary = folder / f"server.json.{os.getpid()}"
+    """Write the session's note of its server."""
+    write_note(folder / "server.json", asdict(state))
+
+
+def write_note(path: Path, value: object) -> None:
+    """Write a JSON file whole and for its owner only."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     temporary.touch(mode=0o600)
-    temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    temporary.replace(folder / "server.json")
+    temporary.write_text(json.dumps(value), encoding="utf-8")
+    temporary.replace(path)
 
 
 def load(folder: Path) -> State | None:

@@ -36,6 +36,7 @@ _OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes 
 _TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
 _COUNTS = ("started", "seconds", "in", "out", "attempts")  # what it may have
 _COUNT_LIMIT = 1e11  # seconds or tokens
+KILLED_SERVER = "server_crash"  # the code of a row that no server survives
 _parse = json.JSONDecoder().raw_decode
 _FOOTER_LIMIT = 4096  # bytes
 _BLOCK = 1 << 20  # bytes read at a time
@@ -83,13 +84,6 @@ class Header:
             return Lines(ranges.parse(self.lines))
         except ranges.RangeError as error:
             raise ShardError(str(error)) from None
-
-    def requested(self) -> Lines:
-        """Return all lines that the job asked for, this chunk's and the others'."""
-        try:
-            return ranges.of_values(self.prompts, self.block_size)
-        except ranges.RangeError:
-            return self.chunk()
 
 
 def _clean(value: Any) -> Any:
@@ -160,7 +154,7 @@ class Writer:
         self._size += written
 
     def finish(self, loads: list[str]) -> Path:
-        """Write the footer and give the file its name. `loads` are the model loads that answered."""
+        """Write the footer and give the file its name. `loads` are the model loads of this attempt."""
         with self._path.open("rb") as written:
             digest = _digest(written, self._size)
         footer = {"end": True, "records": self.count, "loads": loads, "sha256": digest}
@@ -184,10 +178,11 @@ def _stem(header: Header) -> str:
 
 
 def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Path]]:
-    """Return the answers, by line, that interrupted attempts at this chunk left, and the files that hold no others.
+    """Return what interrupted attempts at this chunk left, by line, and the files that hold nothing else of worth.
 
-    A torn last line is dropped, a failure is to be tried again, and a file that another process writes to is left
-    alone. Remove the files once a new one holds their records.
+    Answers are kept, and rows that were found to kill the server: each costs a model load, so that an attempt that
+    asked them again would come no further than the last. Other failures are to be tried again. A torn last line is
+    dropped, and a file that another process writes to is left alone. Remove the files once a new one holds the records.
     """
     kept: dict[int, Record] = {}
     done = []
@@ -201,7 +196,7 @@ def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Pat
             found = {
                 head["line"]: (offset, length)
                 for offset, length, head in shard.records()
-                if head["status"] == "succeeded"
+                if head["status"] == "succeeded" or head.get("code") == KILLED_SERVER
             }
             kept |= {line: _record_at(file, *place) for line, place in found.items() if line in chunk}
             if found.keys() <= kept.keys():

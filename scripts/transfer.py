@@ -20,13 +20,18 @@ FIRST_PAUSE = 0.5  # seconds, doubled after every attempt
 TIMEOUT = 60  # seconds without a byte
 BLOCK = 1 << 20  # bytes read at a time
 UNREADABLE = "no URL that can be read"
-_PASSING_STATUS = {408, 409, 425, 429, 500, 502, 503, 504}  # worth another attempt
+_PASSING = frozenset({408, 409, 425, 429})
 
 Report = Callable[[str], None]
 
 
 class TransferError(Exception):
     """A download or upload that did not succeed; the message says what to do and holds no secret."""
+
+
+def may_pass(status: int) -> bool:
+    """Tell whether an HTTP status is worth another attempt."""
+    return status in _PASSING or status >= 500
 
 
 def shown(url: str) -> str:
@@ -69,24 +74,24 @@ def _address(url: str, name: str) -> str:
 
 
 def _retried(action: Callable[[], None], what: str, report: Report, progress: Callable[[], int]) -> None:
-    """Run an action until it succeeds; attempts that made progress do not count against ATTEMPTS."""
-    attempt, reached = 1, 0
+    """Run an action until it succeeds; attempts that came further than all before do not count against ATTEMPTS."""
+    attempt, furthest = 1, 0
     while True:
         try:
             action()
             return
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code not in _PASSING_STATUS or attempt == ATTEMPTS:
-                hint = "; a presigned URL may have expired" if error.code in (400, 403) else ""
-                raise TransferError(f"{what}: HTTP {error.code}{hint}") from None
             reason = f"HTTP {error.code}"
+            if not may_pass(error.code):
+                hint = "; a presigned URL may have expired" if error.code in (400, 403) else ""
+                raise TransferError(f"{what}: {reason}{hint}") from None
         except (OSError, http.client.HTTPException) as error:
             reason = _reason(error)
-            if attempt == ATTEMPTS:
-                raise TransferError(f"{what}: {reason}, {ATTEMPTS} attempts") from None
-        before, reached = reached, progress()
-        attempt = 1 if reached > before else attempt + 1
+        before, furthest = furthest, max(furthest, progress())
+        attempt = 1 if furthest > before else attempt + 1
+        if attempt > ATTEMPTS:
+            raise TransferError(f"{what}: {reason}, {ATTEMPTS} attempts")
         report(f"{what}: {reason}; attempt {attempt} of {ATTEMPTS} follows")
         time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
 

@@ -14,11 +14,10 @@ from rows import RowError, parse
 
 CHAT, COMPLETIONS, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
 ROUTES = frozenset({CHAT, COMPLETIONS, RESPONSES, MESSAGES, "/v1/embeddings", "/score", "/v1/score", "/v1/rerank"})
-SERVED = Served(model="m", models=frozenset({"m", "adapter"}), routes=ROUTES | {"/tokenize", "/classify"}, tokens=4096)
-BASE_MODEL = Served(model="m", models=frozenset({"m"}), routes=ROUTES, chat=False)
+SERVED = Served(model="m", routes=ROUTES | {"/tokenize", "/classify"}, tokens=4096)
+BASE_MODEL = Served(model="m", routes=ROUTES, chat=False)
 ENCODER = Served(
     model="e",
-    models=frozenset({"e"}),
     routes=frozenset({"/v1/embeddings", "/v1/score", "/v1/rerank", "/pooling"}),
     chat=False,
     tokens=256,

@@ -160,7 +160,7 @@ def test_another_refusal_is_not_about_the_limit() -> None:
 
 
 def test_the_jobs_limit_is_never_beyond_the_context() -> None:
-    short = Served(model="m", models=frozenset({"m"}), routes=ROUTES, tokens=128)
+    short = Served(model="m", routes=ROUTES, tokens=128)
     assert asked({"prompt": "x"}, served=short).body["max_completion_tokens"] == 128
     assert asked({"prompt": "x", "max_tokens": 500}, served=short).body["max_completion_tokens"] == 500
 

@@ -65,7 +65,7 @@ OTHERS = """/v1/images /v1/files / /../etc /v1/../shutdown /v1/%2e%2e/shutdown /
 @pytest.mark.parametrize("url", OTHERS.split())
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_line_asks_nothing_of_a_server_but_answers(url: str, *, lists: bool) -> None:
-    served = Served(model="m", models=frozenset({"m"}), routes=frozenset({url, CHAT} if lists else ()))
+    served = Served(model="m", routes=frozenset({url, CHAT} if lists else ()))
     what = "is no endpoint that answers rows; all of them are ROUTES in scripts/job.py"
     told = ("invalid_url", f'"url" "{url}" {what}')
     assert refused(openai_line(url), served=served) == told
@@ -73,7 +73,7 @@ def test_a_line_asks_nothing_of_a_server_but_answers(url: str, *, lists: bool) -
 
 
 def test_a_server_that_lists_nothing_is_asked_as_the_line_says() -> None:
-    plain = Served(model="m", models=frozenset({"m"}))
+    plain = Served(model="m")
     assert asked(openai_line("/v2/rerank"), served=plain).route == "/v2/rerank"
     assert asked(openai_line("/chat/completions"), served=plain).route == CHAT
 
@@ -84,7 +84,7 @@ def test_the_model_of_a_line_is_kept_and_filled_in_where_there_is_none() -> None
 
 
 def test_audio_is_sent_as_the_file_that_its_url_names() -> None:
-    served = Served(model="w", models=frozenset({"w"}), routes=frozenset({"/v1/audio/transcriptions"}))
+    served = Served(model="w", routes=frozenset({"/v1/audio/transcriptions"}))
     line = openai_line("/v1/audio/transcriptions", body={"file_url": "data:audio/wav;base64,AA==", "language": "en"})
     ask = asked(line, served=served)
     assert (ask.file_url, ask.body) == ("data:audio/wav;base64,AA==", {"language": "en", "model": "w"})

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import merge
 import shards
 from merge_job import EARLY, INPUT, LATE, Job, record
 from page import Page
@@ -279,3 +280,25 @@ def test_answers_of_two_models_are_said(job: Job) -> None:
     job.shard({4: "d", 5: "e"}, replace(job.header("4-5", created=LATE), model="other"))
     job.merge()
     assert "the answers are those of 2 models: 'm', 'other'" in job.notes()
+
+
+def test_what_a_job_asked_for_is_read_once_for_all_its_shards(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    of_values = merge.of_values
+    monkeypatch.setattr(merge, "of_values", lambda text, size: read.append(text) or of_values(text, size))
+    for line in (1, 2, 4):
+        job.shard({line: "x"}, replace(job.header(), lines=str(line), worker=f"w{line}"))
+    job.merge()
+    assert read == ["1-5"]
+
+
+def test_failures_all_over_the_file_take_no_range_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(tmp_path, [b'{"prompt": "x"}'] * 20_000)
+    job.shard(dict.fromkeys(range(1, 20001, 2), "x"), job.header("1-20000"))
+    asked: list[int] = []
+    raw = merge.Input.raw
+    monkeypatch.setattr(merge.Input, "raw", lambda of, lines: asked.append(len(lines.ranges)) or raw(of, lines))
+    job.merge()
+    assert job.counts()[:4] == [20_000, 10_000, 10_000, 10_000]
+    assert (job.output / "retry.jsonl").read_bytes() == b'{"prompt": "x"}\n' * 10_000
+    assert max(asked) <= 4096

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialects import BY_NAME
+from dialects import recognise
 from dialects.base import Answer, Ask, Failure
 from job import Defaults
 from rows import Row, parse, quoted
@@ -89,7 +89,7 @@ def test_every_field_of_an_answered_row_is_there_unchanged_and_in_its_order(
 ) -> None:
     line = line_of(members, HEADS[dialect])
     row = parse(1, line.encode())
-    output = BY_NAME[dialect].succeeded(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
+    output = recognise(row.fields).succeeded(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
     result = parse(1, output.encode())
     assert members_of(result)[: len(row.members)] == members_of(row)
     assert output.startswith(line[:-1].rstrip())
@@ -102,7 +102,7 @@ def test_every_field_of_a_failed_row_is_there_unchanged_and_in_its_order(
     dialect: str, members: list[tuple[str, str, str]]
 ) -> None:
     row = parse(1, line_of(members, HEADS[dialect]).encode())
-    output = BY_NAME[dialect].failed(row, Failure("invalid_request", "no \ud800", 400), Defaults())
+    output = recognise(row.fields).failed(row, Failure("invalid_request", "no \ud800", 400), Defaults())
     assert members_of(parse(1, output.encode()))[: len(row.members)] == members_of(row)
 
 
@@ -110,7 +110,7 @@ def test_every_field_of_a_failed_row_is_there_unchanged_and_in_its_order(
 @given(value=json_texts())
 def test_a_field_that_clashes_with_a_result_moves_to_previous_byte_for_byte(value: str) -> None:
     row = parse(1, f'{{"id": 1.0, "generated_text": {value}, "prompt": "x", "finish_reason": {value}}}'.encode())
-    output = BY_NAME["prompt"].succeeded(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
+    output = recognise(row.fields).succeeded(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
     result = parse(1, output.encode())
     assert result.raw("previous") == f'{{"generated_text": {value}, "finish_reason": {value}}}'
     assert (result.raw("id"), result.fields["generated_text"]) == ("1.0", "Paris.")
@@ -125,7 +125,7 @@ def test_a_response_body_is_kept_as_the_server_wrote_it(dialect: str, body: dict
     heads = {**HEADS, "openai": '"custom_id": "a", "body": {}', "anthropic": '"custom_id": "a", "params": {}'}
     row = parse(1, ("{" + heads[dialect] + "}").encode())
     text = json.dumps(body, ensure_ascii=False, separators=(" ,", " :"))
-    output = BY_NAME[dialect].succeeded(row, CHAT, Answer(200, text, body, "r"), Defaults())
+    output = recognise(row.fields).succeeded(row, CHAT, Answer(200, text, body, "r"), Defaults())
     assert f": {text}" in output
     assert json.loads(output)
 
@@ -134,4 +134,4 @@ def test_a_response_body_is_kept_as_the_server_wrote_it(dialect: str, body: dict
 def test_a_whole_number_of_many_digits_comes_back_digit_for_digit(size: int) -> None:
     digits = "7" * size
     row = parse(1, f'{{"prompt": "x", "big": {digits}}}'.encode())
-    assert f'"big": {digits}' in BY_NAME["prompt"].failed(row, Failure("c", "m"), Defaults())
+    assert f'"big": {digits}' in recognise(row.fields).failed(row, Failure("c", "m"), Defaults())

@@ -249,7 +249,7 @@ def test_an_encoders_answer_without_its_results_is_an_error(row: dict[str, Any])
     ],
 )
 def test_a_server_that_does_not_tell_is_asked_what_the_row_alone_can_be(row: dict[str, Any], route: str) -> None:
-    assert asked(row, served=Served(model="m", models=frozenset({"m"}))).route == route
+    assert asked(row, served=Served(model="m")).route == route
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,3 +91,12 @@ def test_ten_million_lines_stay_a_handful_of_ranges() -> None:
     assert len(lines.ranges) == 1
     assert 9_999_999 in lines
     assert 10_000_001 not in lines
+
+
+def test_blocks_that_follow_each_other_take_no_memory_for_each() -> None:
+    tracemalloc.start()
+    lines = ranges.of_values("1-1000000", 1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert lines.ranges == (range(1, 1_000_000_001),)
+    assert peak < 100_000

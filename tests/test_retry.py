@@ -132,6 +132,13 @@ def test_a_retry_in_place_that_left_nothing_to_do_can_be_merged_again(job: Job) 
     assert {path.name: path.read_bytes() for path in job.output.iterdir() if path.is_file()} == files
 
 
+def test_an_input_among_the_finished_files_may_have_any_name(job: Job) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.input = job.input.rename(job.output / "input.json")
+    assert job.merge() == 0
+    assert job.outcomes() == {1: "a"}
+
+
 def test_retry_jsonl_never_stands_there_without_its_note(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     job.shard({1: "a", 2: "!x", 4: "!x"}, job.header("1-4"))
     job.merge()

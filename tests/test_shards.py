@@ -94,12 +94,15 @@ def test_names_of_attempts_jobs_and_workers_never_collide(tmp_path: Path) -> Non
 
 
 def test_the_answers_of_an_interrupted_attempt_are_found_and_its_failures_are_tried_again(tmp_path: Path) -> None:
-    failed = Record({"line": 2, "status": "failed", "code": "x", "dialect": "prompt"}, b"{}")
+    failed, crash = (
+        Record({"line": line, "status": "failed", "code": code, "dialect": "prompt"}, b"{}")
+        for line, code in ((2, "x"), (3, "server_crash"))
+    )
     with Writer(tmp_path, HEADER) as writer:
-        for record in (ANSWER, failed):
+        for record in (ANSWER, failed, crash):
             writer.add(record)
     kept, files = shards.leftovers(tmp_path, replace(HEADER, created=HEADER.created + 1))
-    assert kept == {1: ANSWER}
+    assert kept == {1: ANSWER, 3: crash}, "a row that kills the server would do so again"
     assert files == list(tmp_path.iterdir())
 
 

@@ -190,6 +190,13 @@ def test_a_path_that_goes_up_is_submitted_as_where_it_leads(said: Path, tmp_path
     assert {name: values[name] for name in names} == {name: str(tmp_path / path) for name, path in names.items()}
 
 
+def test_a_path_is_made_whole_also_when_the_input_is_fetched(said: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_text("{{ prompt }}", encoding="utf-8")
+    given = ["-p", "InputUrl=http://127.0.0.1/x", "-p", "PromptTemplateFile=t.jinja", "--prompts", "1-5", "--no-wait"]
+    assert submit.main(given) == 0
+    assert submitted_values(said)["PromptTemplateFile"] == str(tmp_path / "t.jinja")
+
+
 def test_local_runs_the_same_parameters_on_this_machine(
     said: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

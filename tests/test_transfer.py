@@ -180,7 +180,26 @@ def test_a_download_that_stays_short_never_appears(tmp_path: Path) -> None:
     assert not (tmp_path / "in").exists()
 
 
-@pytest.mark.parametrize("code", [429, 500, 503])
+def part(size: int) -> Step:
+    """Promise all of CONTENT and send so much of it, without a word of what object it is."""
+    return lambda request: request.reply(200, CONTENT[:size], Content_Length=str(len(CONTENT)))
+
+
+def test_the_last_attempt_is_not_given_up_when_it_advances(tmp_path: Path) -> None:
+    steps = [part(100), *[part(0)] * (transfer.ATTEMPTS - 1), part(200), status(200, CONTENT)]
+    with scripted(*steps) as server:
+        assert fetched(server, tmp_path) == CONTENT
+
+
+def test_attempts_that_reach_no_further_than_one_before_are_given_up(tmp_path: Path) -> None:
+    steps = [part(200), *[part(100), part(150)] * transfer.ATTEMPTS]
+    with scripted(*steps) as server:
+        with pytest.raises(transfer.TransferError, match="5 attempts"):
+            fetched(server, tmp_path)
+        assert len(server.seen) == transfer.ATTEMPTS
+
+
+@pytest.mark.parametrize("code", [429, 500, 503, 507])
 def test_a_busy_server_is_asked_again(code: int, tmp_path: Path) -> None:
     with scripted(status(code), status(code), status(200, CONTENT)) as server:
         assert fetched(server, tmp_path) == CONTENT

@@ -13,7 +13,6 @@ import hashlib
 import importlib.util
 import re
 import sys
-import types
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,11 +26,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.dont_write_bytecode = True  # scripts/ travels with every job
 if str(SCRIPTS) not in sys.path:
     sys.path.insert(0, str(SCRIPTS))
-HAS_JINJA = importlib.util.find_spec("jinja2") is not None
-if not HAS_JINJA:  # the worker has it; without it here, prompt templates alone go unchecked
-    sandbox = types.ModuleType("jinja2.sandbox")
-    sandbox.__dict__["ImmutableSandboxedEnvironment"] = None
-    sys.modules.update({"jinja2": types.ModuleType("jinja2"), "jinja2.sandbox": sandbox})
+HAS_JINJA = importlib.util.find_spec("jinja2") is not None  # the worker has it; prompt templates alone need it
 
 import dialects  # noqa: E402  (found through the lines above)
 import job  # noqa: E402
@@ -84,10 +79,7 @@ class Census:
 
     def __post_init__(self) -> None:
         known: dict[str, frozenset[str]] = job.ROUTES if self.max_model_len is not None else {ANY_SERVER: frozenset()}
-        servers = {
-            kind: Served(self.model, frozenset({self.model}), routes, tokens=self.max_model_len)
-            for kind, routes in known.items()
-        }
+        servers = {kind: Served(self.model, routes, tokens=self.max_model_len) for kind, routes in known.items()}
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
         self._unusual = _UNUSUAL.search
@@ -166,7 +158,7 @@ class Census:
     def _note_tokens(self, line: int, ask: Ask) -> None:
         """Add the row's estimate. Raises RowError too_long or may_not_fit."""
         size = tokens.of_prompt(ask.body)
-        budget = tokens.most(ask.body) if ask.route in sampling.GENERATING else 0
+        budget = sampling.budget_of(ask.body) if ask.route in sampling.GENERATING else 0
         choices = ask.body.get("n")
         limit = self.max_model_len
         self.prompt_tokens += size

@@ -15,7 +15,7 @@ FRAME = re.compile(
     r"={9,}|-{40,}|-{9} Running Task|Phase: |Running command |Command started as |Output:$"
     r"|Process pid \d+ exited with code: 0 |Parameter values:$|openjd_(progress|env|redacted_env|unset_env): "
     r"|Open Job Description CLI: (Session|Local|Ran|Adjusting) |Allocating embedded file paths |Mapping: \w+\.File\."
-    r"|Writing embedded files |Wrote: |\| loading for |$"  # serve.py's loading lines: its status says the same
+    r"|Writing embedded files |Wrote: |\| \d+ s, vllm: |$"  # vLLM while it loads: the status tells
 )
 HEADING = re.compile(r"-{9} (.*)|\w+\(CHUNK\[INT\]\) = (.*)|Open Job Description CLI: (.*)|openjd_status: (.*)")
 

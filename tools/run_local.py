@@ -35,6 +35,7 @@ from setup_env import SetupError, say
 
 BUNDLE = Path(__file__).resolve().parent.parent
 SAMPLE = BUNDLE / "sample_prompts.jsonl"
+GZIP = b"\x1f\x8b"  # what gzip data begins with, whatever the file's name
 READ_SIZE = 1 << 20  # bytes; large enough that counting lines runs at the disk's speed
 
 # What vLLM's CPU build wants; whatever of it the caller has set already stays.
@@ -118,9 +119,11 @@ def input_parameters(input_file: Path | None, prompts: str | None, given: Mappin
 
 
 def count_lines(path: Path) -> int:
-    """Return how many physical lines `path` has, a last one without a line break included; .gz is unpacked."""
+    """Return how many physical lines `path` has, a last one without a line break included; gzip data is unpacked."""
     lines, last = 0, b"\n"
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+    with gzip.open(path) if packed else path.open("rb") as file:
         for block in iter(partial(file.read, READ_SIZE), b""):
             lines += block.count(b"\n")
             last = block[-1:]

@@ -55,14 +55,14 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
     chosen["OutputDir"] = _whole(chosen["OutputDir"])
+    for name in farm_job.PATH_FILES:
+        if chosen.get(name):
+            chosen[name] = _whole(chosen[name])
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise NotSubmitted("name the file to run, or give -p InputUrl=... with --prompts")
         say("InputUrl is not checked: it is fetched on the worker")
         return chosen
-    for name in farm_job.PATH_FILES:
-        if chosen.get(name):
-            chosen[name] = _whole(chosen[name])
     if inspection.is_all(chosen.get("Prompts", "all")):
         chosen.pop("Prompts", None)
         chosen = {**checked_sizes(chosen), **chosen}

@@ -10,16 +10,10 @@ from typing import Any
 
 TOKEN_BYTES = 4  # of UTF-8 a token, the estimate's one assumption
 MESSAGE_TOKENS = 4  # that a chat template puts around a message
-_BUDGETS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _NOT_TEXT = frozenset({"model", "role", "type", "url", "file_url", "id", "encoding_format"})
 _PROMPT = {"messages", "prompt", "input", "system", "instructions", "tools"}
 _COMPARED = {"query", "queries", "documents", "items", "text_1", "text_2", "data_1", "data_2"}
 _PARTS = frozenset(_PROMPT | _COMPARED)
-
-
-def most(body: dict[str, Any]) -> int:
-    """Return the most tokens that one answer may have, 0 where the request does not say."""
-    return next((body[name] for name in _BUDGETS if isinstance(body.get(name), int)), 0)
 
 
 def of_prompt(body: dict[str, Any]) -> int:

@@ -13,7 +13,6 @@ from dialects.base import Dialect
 
 _OTHERS = cast("tuple[Dialect, ...]", (openai_batch, anthropic_batch, runpod, bedrock))
 PROMPT = cast("Dialect", prompt)
-BY_NAME: dict[str, Dialect] = {dialect.NAME: dialect for dialect in (*_OTHERS, PROMPT)}
 
 
 def recognise(fields: Mapping[str, Any]) -> Dialect:

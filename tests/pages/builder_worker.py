@@ -13,7 +13,7 @@ from prompt_template import PromptTemplate
 from rows import RowError, parse
 
 CASES = Path(__file__).resolve().parent.parent / "row_cases.jsonl"
-SERVED = Served(model="m", models=frozenset({"m"}))
+SERVED = Served(model="m")
 OPTIONS = {"max_tokens": 512, "temperature": 0.7}  # as the job's form has them
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,8 +96,3 @@ def drop(page: Page, path: Path, choice: str) -> None:
 def as_jsonl(rows: Iterable[PageRow]) -> bytes:
     """Return the rows as output.jsonl has them."""
     return b"".join(row.output + b"\n" for row in rows)
-
-
-def line_json(row: dict[str, Any]) -> bytes:
-    """Return a row as a line's bytes."""
-    return json.dumps(row, ensure_ascii=False).encode()
