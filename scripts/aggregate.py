@@ -30,7 +30,7 @@ import ranges
 import source
 import summary
 import transfer
-from merge import DAMAGED, Input, Merge, Retry, input_of
+from merge import DAMAGED, Merge, Retry, input_of
 from page import Page
 from results import Raws, Results, page_row
 
@@ -51,11 +51,11 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of this program's arguments."""
     whole = argparse.ArgumentParser(description="Merge the shards of a job into output.jsonl and results.html.")
     arguments.add_input(whole, by_hand=True)
-    arguments.add_request(whole)
+    arguments.add_request(whole, by_hand=True)
     whole.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
     whole.add_argument("--output-url-file", default="", help="file that holds OutputUrl")
-    for name in summary.JOB_PARAMETERS:
-        whole.add_argument(arguments.flag(name), default=None)
+    for name, kind in summary.JOB_PARAMETERS:
+        whole.add_argument(arguments.flag(name), type=kind, default=None)
     return whole
 
 
@@ -83,7 +83,6 @@ def _canceled(*_: object) -> NoReturn:
 
 def aggregate(given: argparse.Namespace) -> int:
     """Write the finished files."""
-    defaults = arguments.defaults(given)
     url = arguments.secret(given.input_url_file)
     output = given.output_dir / "output"
     output.mkdir(parents=True, exist_ok=True)
@@ -94,7 +93,13 @@ def aggregate(given: argparse.Namespace) -> int:
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
-    merge.notes += _replaced(output, merge.input)
+    old = _old_summary(output)
+    same = old["input"]["sha256"] == merge.input.sha256
+    if old["input"]["sha256"] and not same:
+        merge.notes.append(_REPLACED.format(**old["input"]))
+    for name, kind in (*arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS):
+        arguments.recall(given, name, kind, old["parameters"] if same else {})
+    defaults = job.Defaults(output_field=job.checked_output_field(given.output_field))
     with contextlib.closing(merge), Page(output) as page:
         tally = _write_rows(Results(merge, defaults), output, page)
         whole = summary.made(tally, merge, given)
@@ -137,13 +142,16 @@ def _request(merge: Merge, given: argparse.Namespace) -> None:
         )
 
 
-def _replaced(output: Path, new: Input) -> list[str]:
-    """Say when the finished files in a folder are of another input and give way to this one's."""
+def _old_summary(output: Path) -> dict[str, Any]:
+    """Return what the finished files in a folder say of their input and parameters; no digest where there are none."""
     with contextlib.suppress(*DAMAGED):
-        old = json.loads((output / "summary.json").read_text(encoding="utf-8"))["input"]
-        if old["sha256"] != new.sha256:
-            return [_REPLACED.format(name=old["name"], lines=old["lines"])]
-    return []
+        old = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+        known = old["input"]
+        return {
+            "input": {"sha256": str(known["sha256"]), "name": str(known["name"]), "lines": int(known["lines"])},
+            "parameters": dict(old["parameters"]),
+        }
+    return {"input": {"sha256": ""}, "parameters": {}}
 
 
 def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
@@ -151,7 +159,7 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
     tally = summary.Tally()
     inputs = Raws(results.merge.input, iter(results.present))
     digest = hashlib.sha256()
-    retried = array.array("Q")
+    retried, blank = array.array("Q"), array.array("Q")
     with contextlib.ExitStack() as stack:
         files = {
             name: stack.enter_context(_whole_file(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
@@ -159,6 +167,8 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
         for line, record, shard, raw in results:
             tally.add(line, record.head, is_missing=shard is None)
             if record.head["status"] == "blank":
+                if shard is None:
+                    blank.append(line)
                 continue
             files["output"].write(record.output + b"\n")
             if record.head["status"] == "failed":
@@ -174,7 +184,9 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
         if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
             results_folder = output / "results"
             results_folder.mkdir(exist_ok=True)
-            Retry.write(results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried))
+            Retry.write(
+                results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried), ranges.write(blank)
+            )
     return tally
 
 

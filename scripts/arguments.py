@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import job
 
@@ -26,9 +28,17 @@ REQUEST_PARAMETERS = (
 )
 
 
+_DEFAULTS = {"MaxTokens": 512, "Temperature": 0.7, "OutputField": "generated_text", "Endpoint": "auto"}
+
+
 def flag(parameter: str) -> str:
     """Return the flag of a template parameter: `--max-tokens` for `MaxTokens`."""
     return "--" + "".join(f"-{char.lower()}" if char.isupper() else char for char in parameter).lstrip("-")
+
+
+def attribute(parameter: str) -> str:
+    """Return the name of a template parameter among the parsed arguments: `max_tokens` for `MaxTokens`."""
+    return flag(parameter)[2:].replace("-", "_")
 
 
 def add_input(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:
@@ -43,16 +53,22 @@ def add_input(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None
     parser.add_argument("--block-size", type=int, default=1, help="lines per range value")
 
 
-def add_request(parser: argparse.ArgumentParser) -> None:
-    """Add what a row's request is made of."""
+def add_request(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:
+    """Add what a row's request is made of; by hand, what is not given is None until it is recalled."""
     for name, kind in REQUEST_PARAMETERS:
-        parser.add_argument(flag(name), type=kind, default=None if kind is not str else "")
-    parser.set_defaults(output_field="generated_text", endpoint="auto", max_tokens=512, temperature=0.7)
+        parser.add_argument(flag(name), type=kind, default=None if by_hand else _DEFAULTS.get(name, ""))
+
+
+def recall(arguments: argparse.Namespace, name: str, kind: type, recorded: Mapping[str, Any]) -> None:
+    """Give a parameter that was not given the value that an earlier run recorded, or its default where there is one."""
+    if getattr(arguments, attribute(name)) is None:
+        value = recorded.get(name)
+        setattr(arguments, attribute(name), value if isinstance(value, kind) else _DEFAULTS.get(name))
 
 
 def request_parameters(arguments: argparse.Namespace) -> dict[str, str | int | float]:
     """Return the request's parameters under the template's names."""
-    return {name: getattr(arguments, flag(name)[2:].replace("-", "_")) for name, _ in REQUEST_PARAMETERS}
+    return {name: getattr(arguments, attribute(name)) for name, _ in REQUEST_PARAMETERS}
 
 
 def defaults(arguments: argparse.Namespace) -> job.Defaults:

@@ -19,8 +19,10 @@ _NO_OPTIONS = {  # what SamplingParams cannot say, and where it is said
     "system": "is no option; set SystemPrompt",
     **dict.fromkeys(sampling.CONTENT, "is no option; rows say what is asked"),
 }
-_RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
-    {"reasoning", "tool_calls", "refusal", "logprobs", "prompt_logprobs", "choices"}
+# The results of a prompt row beside its text. Those of LOGPROBS have the names of options, whose values are others.
+LOGPROBS = frozenset({"logprobs", "prompt_logprobs"})
+RESULTS = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
+    {"reasoning", "tool_calls", "refusal", "choices"}
 )
 LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 
@@ -85,7 +87,7 @@ def defaults(
         system_prompt=system_prompt,
         template=_template(template_file),
         schema=_schema(schema_file),
-        output_field=_output_field(output_field),
+        output_field=checked_output_field(output_field),
         endpoint=_endpoint(endpoint),
     )
 
@@ -151,8 +153,9 @@ def _check_schema(schema: dict[str, Any], name: str) -> None:
         raise JobError(f"ResponseSchemaFile {name} is no JSON schema: {error.json_path}: {error.message}") from None
 
 
-def _output_field(name: str) -> str:
-    if not name or name in _RESULTS:
+def checked_output_field(name: str) -> str:
+    """Return OutputField. Raises JobError for a name that another result has."""
+    if not name or name in RESULTS | LOGPROBS | {"previous"}:
         raise JobError(f"OutputField must be a name that no other result has; got {name!r}")
     return name
 

@@ -33,13 +33,17 @@ DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what rea
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A file of lines taken from another: line k of the file with digest `sha256` is line `lines[k-1]` of `of`."""
+    """A file of lines taken from another: line k of the file with digest `sha256` is line `lines[k-1]` of `of`.
+
+    `blank` are lines of `of` without a result that need none.
+    """
 
     sha256: str
     of: str
     of_name: str
     of_lines: int
     lines: array.array[int]
+    blank: Lines
 
     @classmethod
     def read(cls, path: Path) -> Retry:
@@ -49,7 +53,10 @@ class Retry:
         if not 0 < len(lines) <= int(value["of_lines"]):
             raise ValueError("its lines are not those of its file")
         numbers = array.array("Q", lines)
-        return cls(str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers)
+        blank = Lines(parse(value["blank"])) if value.get("blank") else Lines()
+        return cls(
+            str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers, blank
+        )
 
     def line(self, number: int) -> int:
         """Return the line of the first file, or 0 for a number that the retry does not have."""
@@ -57,7 +64,8 @@ class Retry:
 
     def translated(self, numbers: Lines) -> Lines:
         """Return the lines of the first file that lines of the retry stand for."""
-        return Lines(range(line, line + 1) for line in map(self.line, numbers) if line)
+        own = numbers.up_to(len(self.lines))
+        return Lines(range(line, line + 1) for line in map(self.line, own) if line)
 
     def place(self, line: int) -> int:
         """Return the number by which the retry has a line of the first file, or 0 when it has not."""
@@ -65,17 +73,20 @@ class Retry:
         return place + 1 if place < len(self.lines) and self.lines[place] == line else 0
 
     @staticmethod
-    def write(folder: Path, sha256: str, source: Input, lines: str) -> None:
-        """Note beside the shards what a new retry.jsonl holds.
+    def write(folder: Path, sha256: str, source: Input, lines: str, blank: str) -> None:
+        """Note beside the shards what a new retry.jsonl holds, unless that is all of its input.
 
         Lines with equal text can make equal files of different lines: each such file has a note of its own.
         """
+        if sha256 == source.sha256:
+            return
         value = {
             "sha256": sha256,
             "of": source.sha256,
             "of_name": source.name,
             "of_lines": source.lines,
             "lines": lines,
+            "blank": blank,
         }
         text = json.dumps(value)
         path, others = folder / f"retry-{sha256[:12]}.json", 1

@@ -99,7 +99,7 @@ OPTIONS: dict[str, Option] = {
     "add_generation_prompt": _BOOL,
     "continue_final_message": _BOOL,
     "use_beam_search": _BOOL,
-    "early_stopping": _BOOL,
+    "early_stopping": Option('true, false or "never"', lambda v: isinstance(v, bool) or v == "never"),
     "response_format": _OBJECT,
     "structured_outputs": _OBJECT,
     "guided_json": Option("a JSON schema", lambda v: isinstance(v, dict | str)),
@@ -208,6 +208,9 @@ def _beams(options: dict[str, Any]) -> None:
     searches = options.get("use_beam_search")
     if options.pop("early_stopping", None) and not searches:
         raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
+    wanted = _object_of(options.get("response_format")).get("type", "text") != "text"
+    if searches and (wanted or _object_of(options.get("structured_outputs"))):
+        raise RowError("invalid_value", '"use_beam_search" enforces no structure; leave one of the two out')
     if searches and _is_int(options.get("best_of")):
         options["n"] = max(options.pop("best_of"), options["n"] if _is_int(options.get("n")) else 1)
 

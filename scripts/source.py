@@ -142,7 +142,7 @@ def _unpacked(path: Path, name: str, folder: Path) -> Path:
 
 
 def _refuse_binary(head: bytes, name: str) -> None:
-    if not head.removeprefix(BOM).strip() and len(head) < SAMPLE:
+    if not head.removeprefix(BOM):
         raise SourceError(f"{name} is empty; it needs one JSON object a line")
     if head.startswith(_UTF16_OR_32) or head.count(b"\x00") * 4 > len(head):
         raise SourceError(

@@ -15,7 +15,20 @@ import transfer
 from merge import Merge
 
 # parameters that are only recorded; those that Aggregate itself uses are recorded too
-JOB_PARAMETERS = ("ChunkSize", "MaxConcurrency", "MaxModelLen", "TensorParallelSize", "VllmArgs", "ServerUrl")
+JOB_PARAMETERS = (
+    ("ChunkSize", int),
+    ("TargetRuntimeSeconds", int),
+    ("MaxConcurrency", int),
+    ("MaxModelLen", int),
+    ("GpuMemoryUtilization", float),
+    ("TensorParallelSize", int),
+    ("VllmArgs", str),
+    ("ServerStartTimeoutSeconds", int),
+    ("ServerUrl", str),
+    ("RowTimeoutSeconds", int),
+    ("MaxAttempts", int),
+    ("MaxFailedPercent", int),
+)
 LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
@@ -107,11 +120,11 @@ def _rerun(tally: Tally) -> str | None:
 
 def _model(merge: Merge, given: argparse.Namespace) -> str:
     newest = max(merge.used, key=lambda shard: shard.header.created, default=None)
-    return newest.header.model if newest else str(given.model_name)
+    return newest.header.model if newest else given.model_name or ""
 
 
 def _parameters(given: argparse.Namespace) -> dict[str, Any]:
-    recorded = {name: getattr(given, arguments.flag(name)[2:].replace("-", "_")) for name in JOB_PARAMETERS}
+    recorded = {name: getattr(given, arguments.attribute(name)) for name, _ in JOB_PARAMETERS}
     if recorded["ServerUrl"]:
         recorded["ServerUrl"] = transfer.shown(recorded["ServerUrl"])
     job = {"Prompts": given.prompts, "BlockSize": given.block_size, **arguments.request_parameters(given), **recorded}

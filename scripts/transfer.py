@@ -70,6 +70,8 @@ def _address(url: str, name: str) -> str:
         raise TransferError(f"{name} must begin with http:// or https://; for s3:// make a presigned URL")
     if shown(url) == UNREADABLE:
         raise TransferError(f"{name} is {UNREADABLE}; check it")
+    if "@" in urllib.parse.urlsplit(url).netloc:
+        raise TransferError(f"{name} must not hold a user or a password, which are not sent; make a presigned URL")
     return urllib.parse.quote(url, safe="%/:?#[]@!$&'()*+,;=~-._")
 
 
@@ -97,6 +99,8 @@ def _retried(action: Callable[[], None], what: str, report: Report, progress: Ca
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, http.client.InvalidURL):  # its message quotes what may be a password
+        return f"it leads to {UNREADABLE}"
     cause = getattr(error, "reason", None) or error
     return f"{type(cause).__name__}: {cause}" if not isinstance(cause, str) else cause
 
@@ -110,22 +114,28 @@ def _download_rest(url: str, partial: Path, validator: dict[str, str], report: R
     have = _size_of(partial)
     headers = {"Accept-Encoding": "identity"}
     if have and validator:
-        headers |= {"Range": f"bytes={have}-", "If-Range": validator["etag"]}
+        headers |= {"Range": f"bytes={have}-", "If-Range": validator["version"]}
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
         resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
         if response.status == 206 and not resumed:
             validator.clear()
             raise http.client.HTTPException("the server sent another part than was asked for")
         have = have if resumed else 0
-        if etag := response.headers.get("ETag"):
-            validator["etag"] = etag
-        length = response.headers.get("Content-Length")
-        total = have + int(length) if length is not None else None
+        if version := _version(response.headers):
+            validator["version"] = version
+        length = response.headers.get("Content-Length", "")
+        total = have + int(length) if length.isdecimal() else None
         report(f"fetching {shown(url)}, {_size(total)}" + (f", from byte {have:,}" if have else ""))
         with partial.open("ab" if resumed else "wb") as file:
             copied = have + _copy(response, file)
     if total is not None and copied != total:
         raise http.client.IncompleteRead(b"", total - copied)
+
+
+def _version(headers: Any) -> str:
+    """Return what names this very content in If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+    etag = headers.get("ETag", "")
+    return str(headers.get("Last-Modified", "") if not etag or etag.startswith("W/") else etag)
 
 
 def _copy(response: Any, file: Any) -> int:

@@ -244,7 +244,24 @@ def test_a_bedrock_outcome_is_the_record_with_its_output_or_error() -> None:
     row = {"recordId": "R1", "modelInput": {"prompt": "x"}}
     assert answered(row, {"choices": [{"text": "A"}]}) == {**row, "modelOutput": {"choices": [{"text": "A"}]}}
     assert failed(row, Failure("c", "m", 503))["error"] == {"errorCode": 503, "errorMessage": "m"}
-    assert failed(row, Failure("schema_mismatch", "m", 200))["error"]["errorCode"] == 400
+    assert failed(row, Failure("invalid_value", "m"))["error"]["errorCode"] == 400
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "kind"),
+    [
+        (Failure("missing", "m"), 500, "api_error"),
+        (Failure("connection_lost", "m"), 500, "api_error"),
+        (Failure("invalid_answer", "m", 200), 500, "api_error"),
+        (Failure("missing_field", "m"), 400, "invalid_request_error"),
+        (Failure("rate_limited", "m", 429), 429, "rate_limit_error"),
+    ],
+    ids=lambda value: getattr(value, "code", None),
+)
+def test_a_failure_that_may_pass_does_not_tell_to_mend_the_request(failure: Failure, status: int, kind: str) -> None:
+    assert failed({"recordId": "R1", "modelInput": {"prompt": "x"}}, failure)["error"]["errorCode"] == status
+    line = {"custom_id": "1", "params": {"messages": [{"role": "user", "content": "x"}], "max_tokens": 5}}
+    assert failed(line, failure)["result"]["error"]["error"]["type"] == kind
 
 
 @pytest.mark.parametrize("stream", [True, "false"])

@@ -302,3 +302,26 @@ def test_failures_all_over_the_file_take_no_range_each(tmp_path: Path, monkeypat
     assert job.counts()[:4] == [20_000, 10_000, 10_000, 10_000]
     assert (job.output / "retry.jsonl").read_bytes() == b'{"prompt": "x"}\n' * 10_000
     assert max(asked) <= 4096
+
+
+def test_a_merge_by_hand_goes_on_with_what_the_job_recorded(job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    given = ["--output-field=verdict", "--model-name=m", "--max-tokens=64", "--temperature=0", "--chunk-size=7"]
+    assert job.merge(*given, "--prompts=1-4") == 0
+    recorded = job.summary()["parameters"]
+    assert (recorded["ChunkSize"], recorded["MaxTokens"], recorded["Temperature"]) == (7, 64, 0.0)
+    rows = (job.output / "output.jsonl").read_bytes()
+    assert job.merge("--prompts=1-4") == 0
+    assert job.summary()["parameters"] == recorded
+    assert (job.output / "output.jsonl").read_bytes() == rows
+    assert job.merge("--prompts=1-4", "--max-tokens=65") == 0
+    assert job.summary()["parameters"] == {**recorded, "MaxTokens": 65}
+
+
+def test_what_another_input_s_job_recorded_is_not_taken(job: Job) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.merge("--output-field=verdict")
+    job.input.write_bytes(INPUT[0] + b"\n" + INPUT[1] + b"\n")
+    job.shard({1: "a"}, job.header("1"))
+    job.merge()
+    assert job.summary()["parameters"]["OutputField"] == "generated_text"

@@ -264,3 +264,26 @@ def test_an_answer_of_another_shape_is_told_in_words(body: Any, told: str) -> No
     with pytest.raises(RowError) as raised:
         answered({"prompt": "Hi"}, body)
     assert (raised.value.code, raised.value.message) == ("invalid_answer", told)
+
+
+def test_a_second_job_takes_the_results_of_the_first_for_data() -> None:
+    """No option is read from them, and none stays where it would be taken for the second job's result."""
+    first: dict[str, Any] = {"choices": [{"index": 0}], "reasoning": "r", "tool_calls": [], "refusal": "no"}
+    first |= {"logprobs": {"content": []}, "prompt_logprobs": [None], "finish_reason": "length"}
+    row = {"prompt": "x", "id": 7, "generated_text": "kept", **first}
+    assert not asked(row).body.keys() & first.keys()
+    written = answered(row, chat_body("good"), Defaults(output_field="verdict"))
+    assert written.pop("previous") == first
+    assert {name: written[name] for name in row if name in written} == {
+        "prompt": "x",
+        "id": 7,
+        "generated_text": "kept",
+        "finish_reason": "stop",
+    }
+    assert written["verdict"] == "good"
+
+
+def test_an_option_named_like_a_result_stays_an_option() -> None:
+    row = {"prompt": "x", "logprobs": True}
+    assert asked(row).body["logprobs"] is True
+    assert answered(row, chat_body("good"))["logprobs"] is True

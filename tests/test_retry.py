@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fake_server import FakeServer, Fault
 from merge import Retry
 from merge_job import LATE, Job
 from programs import Session, outcome, rows
+from source import Source
 
 FAILING = {3, 8}
 
@@ -151,3 +153,37 @@ def test_retry_jsonl_never_stands_there_without_its_note(job: Job, monkeypatch: 
     monkeypatch.setattr(Retry, "write", full)
     assert job.merge() == 1
     assert (job.output / "retry.jsonl").read_bytes() == before
+
+
+def test_a_blank_line_that_no_shard_tells_of_stays_blank_after_a_retry(job: Job) -> None:
+    job.shard({1: "a"}, replace(job.header("1-4"), lines="1"))
+    job.merge()
+    assert job.counts() == [4, 1, 2, 2, 1, 0]
+    job.input = job.output / "retry.jsonl"
+    job.shard({1: "b"}, job.header("1-2", created=LATE))
+    job.merge()
+    assert job.counts() == [4, 2, 1, 1, 1, 0]
+    assert job.summary()["rerun"] == "4"
+
+
+def test_a_retry_of_every_line_is_the_input_itself(job: Job) -> None:
+    del job.lines[2]
+    job.input.write_bytes(b"".join(line + b"\n" for line in job.lines))
+    job.shard(dict.fromkeys(range(1, 5), "!x"), job.header("1-9"))
+    job.merge()
+    assert (job.output / "retry.jsonl").read_bytes() == job.input.read_bytes()
+    job.merge()
+    assert job.counts() == [9, 0, 4, 0, 0, 5]
+
+
+def test_a_retry_is_read_in_one_pass_and_no_further_than_it_goes(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    job.shard({1: "!x", 2: "!x", 4: "d", 5: "!x"})
+    job.merge()
+    job.input = job.output / "retry.jsonl"
+    job.shard({1: "!y", 2: "b", 3: "!y"}, job.header("1-100000000", created=LATE))
+    reads: list[str] = []
+    read = Source.read
+    monkeypatch.setattr(Source, "read", lambda of, wanted: reads.append(str(wanted)) or read(of, wanted))
+    assert job.merge() == 0
+    assert reads == ["1,3"]
+    assert job.counts()[:3] == [5, 2, 2]

@@ -130,4 +130,15 @@ def test_stop_texts_reach_the_messages_endpoint(stop: Any, told: list[str]) -> N
 @pytest.mark.parametrize("broken", [{"structured_outputs": 5}, {"response_format": "x"}, {"n": "x"}, {"logprobs": {}}])
 @pytest.mark.parametrize("endpoint", [CHAT, COMPLETIONS, RESPONSES, MESSAGES])
 def test_a_value_that_was_not_checked_here_is_left_to_the_server(broken: dict[str, Any], endpoint: str) -> None:
-    assert translated({**broken, "guided_json": SCHEMA, "use_beam_search": True, "best_of": 2}, endpoint)
+    assert translated({**broken, "guided_json": SCHEMA}, endpoint)
+    assert translated({**broken, "use_beam_search": True, "best_of": 2}, endpoint)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [{"guided_choice": ["a"]}, {"structured_outputs": {"json": SCHEMA}}, {"response_format": RESPONSE_FORMAT}],
+)
+def test_beam_search_with_a_structure_that_it_would_not_enforce_is_refused(structure: dict[str, Any]) -> None:
+    with pytest.raises(RowError, match="enforces no structure"):
+        translated({"use_beam_search": True, **structure}, CHAT)
+    assert translated({"use_beam_search": True, "response_format": {"type": "text"}}, CHAT)

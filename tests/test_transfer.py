@@ -196,7 +196,32 @@ def test_attempts_that_reach_no_further_than_one_before_are_given_up(tmp_path: P
     with scripted(*steps) as server:
         with pytest.raises(transfer.TransferError, match="5 attempts"):
             fetched(server, tmp_path)
-        assert len(server.seen) == transfer.ATTEMPTS
+        assert len(server.seen) == 1 + transfer.ATTEMPTS
+
+
+def test_a_download_resumes_by_the_date_where_the_etag_is_weak(tmp_path: Path) -> None:
+    date = "Mon, 30 Nov 2026 10:00:00 GMT"
+
+    def cut(request: Scripted) -> None:
+        whole = {"Content_Length": str(len(CONTENT)), "ETag": 'W/"1"', "Last_Modified": date}
+        request.reply(200, CONTENT[: len(CONTENT) // 2], **whole)
+
+    with scripted(cut, rest) as server:
+        assert fetched(server, tmp_path) == CONTENT
+        assert server.seen[1][2]["If-Range"] == date
+
+
+def test_a_length_that_is_no_number_is_no_length(tmp_path: Path) -> None:
+    with scripted(lambda request: request.reply(200, CONTENT, Content_Length="abc")) as server:
+        assert fetched(server, tmp_path) == CONTENT
+
+
+def test_a_redirect_to_what_is_no_address_shows_nothing_of_it(tmp_path: Path) -> None:
+    with (
+        scripted(status(302, Location="http://user:secret@127.0.0.1/x")) as server,
+        pytest.raises(transfer.TransferError, match="it leads to no URL that can be read"),
+    ):
+        fetched(server, tmp_path)
 
 
 @pytest.mark.parametrize("code", [429, 500, 503, 507])
@@ -245,7 +270,8 @@ def test_a_url_with_unusual_characters_is_asked(path: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "url",
-    ["s3://bucket/key?sig=secret", "file:///etc/passwd", "http://[::1?sig=secret", "http://host:port/?sig=secret"],
+    ["s3://bucket/key?sig=secret", "file:///etc/passwd", "http://[::1?sig=secret", "http://host:port/?sig=secret"]
+    + ["http://user:secret@127.0.0.1/x", "http://user:secret@127.0.0.1:9/x"],
 )
 def test_a_url_that_cannot_be_asked_is_refused_without_its_query(url: str, tmp_path: Path) -> None:
     with pytest.raises(transfer.TransferError) as raised:

@@ -32,7 +32,7 @@ PATH_FILES = ("InputFile", "PromptTemplateFile", "ResponseSchemaFile")
 SECRETS = frozenset({"HfToken", "InputUrl", "OutputUrl"})  # presigned URLs are secrets too
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 20.0  # seconds between two looks at a job
 PATIENCE = 10  # looks that may fail one after another while the network is away
-MERGED = ("Prompts", "BlockSize", *(name for name, _ in arguments.REQUEST_PARAMETERS), *summary.JOB_PARAMETERS)
+MERGED = ("Prompts", "BlockSize", *(name for name, _ in (*arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS)))
 SAID = "| "  # before every line that a worker program says to people
 
 

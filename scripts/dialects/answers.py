@@ -14,8 +14,6 @@ from dialects.base import Answer, Ask
 from job import Defaults
 from rows import RowError
 
-# a result that every row gets or may get: an input field of that name moves into `previous`
-RESERVED = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"})
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
 _UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises

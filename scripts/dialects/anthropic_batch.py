@@ -56,7 +56,7 @@ def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the line with an error in the API's own shape."""
     own = _anthropic_error(failure.body)
     if own is None:
-        kind = _TYPES.get(failure.status or 400, "api_error")
+        kind = _TYPES.get(failure.http_status, "api_error")
         own = quoted({"type": "error", "error": {"type": kind, "message": failure.message}})
     return _line(row, f'{{"type": "errored", "error": {own}}}')
 

@@ -21,6 +21,10 @@ _STRUCTURE_NAMES = frozenset(
     | {"guided_json_object", "text", "output_config"}
 )
 _MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
+_NOT_THE_REQUEST = frozenset(  # codes of failures without an HTTP status that another attempt may pass
+    {"missing", "connection_lost", "request_timeout", "server_crash", "invalid_answer", "schema_mismatch"}
+    | {"internal_error", "file_unavailable"}
+)
 _NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
 
@@ -80,6 +84,13 @@ class Failure:
     status: int | None = None
     attempts: int = 0
     body: str = ""
+
+    @property
+    def http_status(self) -> int:
+        """Return the HTTP status that tells whose fault it is: 4xx where the request is to be mended, else 5xx."""
+        if self.status is not None and self.status >= 400:
+            return self.status
+        return 500 if self.code in _NOT_THE_REQUEST else 400
 
     def as_json(self) -> str:
         """Return the error object of this project's own rows."""

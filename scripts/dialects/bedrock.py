@@ -97,5 +97,6 @@ def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
 
 def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the record with its error."""
-    code = failure.status if failure.status is not None and failure.status >= 400 else 400
-    return row.extended({"error": quoted({"errorCode": code, "errorMessage": failure.message})}, _RESERVED)
+    return row.extended(
+        {"error": quoted({"errorCode": failure.http_status, "errorMessage": failure.message})}, _RESERVED
+    )

@@ -103,7 +103,8 @@ const READERS = {
 
 function readPrompt(view, row, asked, outputField) {
   view.id = idOf(row, ["id", "custom_id", "uid", "key"]);
-  readRequest(view, row);
+  // an answer in a field of a request's name: what was asked is in `previous`
+  readRequest(view, { ...row, [outputField]: isObject(row.previous) ? row.previous[outputField] : undefined });
   view.tokensIn = numeric(row.prompt_tokens);
   view.tokensOut = numeric(row.completion_tokens);
   if (isObject(row.usage)) readUsage(view, row.usage);
