@@ -161,16 +161,16 @@ def translated(options: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
     result = dict(options)
     _name_the_budget(result, endpoint)
     _structure(result)
+    if endpoint == MESSAGES:
+        _messages_names(result)
+        return result
+    _beams(result)
     if endpoint == CHAT:
         _chat_logprobs(result)
     elif endpoint == COMPLETIONS and isinstance(result.get("logprobs"), bool):
         result["logprobs"] = result.pop("top_logprobs", 1) if result["logprobs"] else None
     elif endpoint == RESPONSES:
         _responses_structure(result)
-    elif endpoint == MESSAGES:
-        _messages_names(result)
-        return result
-    _beams(result)
     return result
 
 

@@ -270,8 +270,14 @@ def test_a_url_with_unusual_characters_is_asked(path: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "url",
-    ["s3://bucket/key?sig=secret", "file:///etc/passwd", "http://[::1?sig=secret", "http://host:port/?sig=secret"]
-    + ["http://user:secret@127.0.0.1/x", "http://user:secret@127.0.0.1:9/x"],
+    [
+        "s3://bucket/key?sig=secret",
+        "file:///etc/passwd",
+        "http://[::1?sig=secret",
+        "http://host:port/?sig=secret",
+        "http://user:secret@127.0.0.1/x",
+        "http://user:secret@127.0.0.1:9/x",
+    ],
 )
 def test_a_url_that_cannot_be_asked_is_refused_without_its_query(url: str, tmp_path: Path) -> None:
     with pytest.raises(transfer.TransferError) as raised:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from pages.page_gallery import ARABIC, CHINESE, gallery, kinds
-from pages.page_rows import page_row, prompt_rows
+from pages.page_rows import page_row, prompt_rows, summary
 from pages.results_page import make_page, opened, wait_for_line
 
 pytestmark = pytest.mark.browser
@@ -229,3 +229,16 @@ def test_pass_through_fields_are_chips_with_nothing_lost(chromium: Browser, tmp_
         page.click("text=Output line")
         page.wait_for_selector(".raw .json")
         assert json.loads(page.locator(".raw .json").inner_text()) == line
+
+
+def test_an_answer_in_a_field_named_like_a_request_s_is_not_shown_as_the_prompt(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    line = {"id": 1, "prompt": "the answer", "previous": {"prompt": "the question"}}
+    of_prompt = {**summary(1)["parameters"], "OutputField": "prompt"}
+    path = make_page(tmp_path, [page_row(1, line, random.Random(1))], parameters=of_prompt)
+    with opened(chromium, path) as page:
+        page.wait_for_selector(".given")
+        assert "the question" in page.locator(".asked").inner_text()
+        assert "the answer" not in page.locator(".asked").inner_text()
+        assert "the answer" in page.locator(".given").inner_text()

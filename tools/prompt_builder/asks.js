@@ -66,10 +66,14 @@ function ownEndpoint(row, job) {
   return has(row, "text_1") || has(row, "queries") ? "score" : "chat";
 }
 
+/** Tell whether a field is the log-probabilities of an earlier job and not the option of that name. */
+const isResult = (name, value) =>
+  ["logprobs", "prompt_logprobs"].includes(name) && typeof value === "object" && value !== null;
+
 /** List the options of a prompt row as [name, value, path]: those of sampling_params before those at the top. */
 function optionsOf(row, nested) {
   const top = [...CHECKED.keys()]
-    .filter((name) => has(row, name) && !has(nested, name))
+    .filter((name) => has(row, name) && !has(nested, name) && !isResult(name, row[name]))
     .map((name) => [name, row[name], [name]]);
   return [...top, ...Object.entries(nested).map(([name, value]) => [name, value, ["sampling_params", name]])].filter(
     ([, value]) => value !== null,

@@ -81,9 +81,18 @@ export function checkOptions(set, text) {
   }
 }
 
+const GUIDED = ["json", "regex", "choice", "grammar", "json_object", "whitespace_pattern"].map((n) => `guided_${n}`);
+
 export function beams(body) {
   if (isTrue(body.early_stopping) && !isTrue(body.use_beam_search))
     fail("invalid_value", '"early_stopping" needs "use_beam_search": true');
+  const { response_format: format, structured_outputs: structure } = body;
+  const structured =
+    (isObject(format) && has(format, "type") && format.type !== "text") ||
+    (isObject(structure) && Object.keys(structure).length > 0) ||
+    GUIDED.some((name) => isSet(body[name]));
+  if (isTrue(body.use_beam_search) && structured)
+    fail("invalid_value", '"use_beam_search" enforces no structure; leave one of the two out');
 }
 
 /** Refuse what cannot be sent: half of a surrogate pair, a number beyond what JSON's readers hold. */

@@ -183,7 +183,7 @@ const FURTHER = {
   add_generation_prompt: { kind: "boolean" },
   continue_final_message: { kind: "boolean" },
   use_beam_search: { kind: "boolean" },
-  early_stopping: { kind: "boolean" },
+  early_stopping: { kind: "stopping" },
   guided_json: { kind: "schema" },
   guided_regex: { kind: "string" },
   guided_choice: { kind: "texts" },
@@ -228,6 +228,7 @@ const TESTS = {
   integers: (v, raw) => Array.isArray(v) && everyItem(raw(), isWholeText),
   strings: (v) => isText(v) || (Array.isArray(v) && v.every(isText)),
   logprobs: (v, raw) => isFlag(v) || (typeof v === "number" && isWholeText(raw()) && v >= -1),
+  stopping: (v) => isFlag(v) || v === "never",
   schema: (v) => isObject(v) || isText(v),
   choice: (v) => isObject(v) || isText(v),
 };
@@ -241,6 +242,7 @@ const WORDS = {
   integers: "a list of whole numbers",
   strings: "a string or a list of strings",
   logprobs: "true, false or a whole number",
+  stopping: 'true, false or "never"',
   schema: "a JSON schema",
   choice: "a string or an object",
 };
