@@ -1,7 +1,8 @@
 """Sets of line numbers, written as Open Job Description integer range expressions.
 
 `parse` reads what the host accepts (`1-10`, `2,5,8-9`, `1-100:2`, `10-1:-3`, spaces, negative numbers) and refuses
-what it refuses. `Lines` is a set of line numbers that stays small for ranges of millions of lines.
+what it refuses; numbers past LAST_LINE are refused, too, since a range of 2**63 of them cannot be counted, by the host
+neither. `Lines` is a set of line numbers that stays small for ranges of millions of lines.
 
 Source: Open Job Description wiki, "2023-09 Template Schemas", section 3.4.1.1 IntRangeExpr.
 """
@@ -12,19 +13,20 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-_NUMBER = r"\s*(-?)\s*([0-9]+)\s*"
+_NUMBER = r"\s*(-?)\s*0*([0-9]+)\s*"
 _ELEMENT = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 EXPRESSION_LIMIT = 1024  # characters in one parameter value
+LAST_LINE = 10**18  # no file has more, and Python's len() ends at 2**63
 
 
 class RangeError(ValueError):
-    """A range expression that Open Job Description does not accept."""
+    """A range expression that Open Job Description does not accept, or of lines that no file has."""
 
 
 def parse(expression: str) -> list[range]:
     """Return the ranges of an expression, ascending and disjoint.
 
-    Raises RangeError for an empty, malformed, descending or overlapping expression.
+    Raises RangeError for an empty, malformed, descending or overlapping expression, and for a number past LAST_LINE.
     """
     ranges = sorted((_element(text, expression) for text in expression.split(",")), key=lambda r: r.start)
     for before, after in itertools.pairwise(ranges):
@@ -38,6 +40,9 @@ def _element(text: str, expression: str) -> range:
     if not match:
         raise RangeError(f"{expression!r} is not a range: {text.strip()!r} should be like 5, 1-10 or 1-100:2")
     sign, first, end_sign, last, step_sign, step = match.groups()
+    for digits in (first, last or "0", step or "0"):
+        if len(digits) > len(str(LAST_LINE)) or int(digits) > LAST_LINE:  # int() refuses more than 4,300 digits
+            raise _past_last(expression)
     start = int(sign + first)
     if last is None:
         return range(start, start + 1)
@@ -49,6 +54,10 @@ def _element(text: str, expression: str) -> range:
     if stride < 0:
         return range(start, stop - 1, stride)[::-1]
     return range(start, stop + 1, stride)
+
+
+def _past_last(expression: str) -> RangeError:
+    return RangeError(f"line numbers end at {LAST_LINE:,}, and {expression!r} goes on")
 
 
 def _text(numbers: range) -> str:
@@ -79,11 +88,14 @@ def write(numbers: Iterable[int]) -> str:
 def of_values(expression: str, block_size: int) -> Lines:
     """Return the lines that range values stand for: value v is lines (v-1)*block_size+1 to v*block_size.
 
-    Raises RangeError for an expression that is malformed or names a value below 1, since lines count from 1.
+    Raises RangeError for an expression that is malformed, names a value below 1, since lines count from 1, or goes past
+    LAST_LINE.
     """
     values = parse(expression)
     if values[0].start < 1:
         raise RangeError(f"{expression!r} begins at {values[0].start}, but lines are counted from 1")
+    if values[-1][-1] * block_size > LAST_LINE:
+        raise _past_last(expression)
     return Lines(block for numbers in values for block in _blocks(numbers, block_size))
 
 

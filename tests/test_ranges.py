@@ -79,6 +79,21 @@ def test_a_range_value_stands_for_its_block_of_lines(values: set[int], size: int
     assert list(ranges.of_values(ranges.write(sorted(values)), size)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("expression", "block_size"),
+    [("1-99999999999999999999", 1), ("1-99999999999999999999,5", 1), ("1-" + "9" * 5_000, 1), (f"1-{10**18}", 2)],
+    ids=["past 2**63", "and an overlap", "5,000 digits", "by its blocks"],
+)
+def test_a_range_past_the_last_line_that_can_be_counted_is_refused(expression: str, block_size: int) -> None:
+    with pytest.raises(RangeError, match="line numbers end at 1,000,000,000,000,000,000"):
+        ranges.of_values(expression, block_size)
+
+
+def test_the_last_line_that_can_be_counted_is_one_and_zeros_before_a_number_are_none() -> None:
+    assert len(ranges.of_values(f"1-{10**18}", 1)) == 10**18
+    assert len(ranges.of_values("1-" + "0" * 30 + "7", 1)) == 7
+
+
 @pytest.mark.parametrize("expression", ["0", "-3-5", "0-2"])
 def test_a_value_below_one_is_refused_because_lines_count_from_one(expression: str) -> None:
     with pytest.raises(RangeError, match="counted from 1"):
