@@ -22,6 +22,7 @@ import make_rows
 import tables
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKED = gzip.compress(b"".join(b'{"text": "%d"}\n' % number for number in range(200)), mtime=0)
 
 
 def converted(folder: Path, name: str, content: str | bytes, *arguments: str) -> list[dict[str, Any]]:
@@ -32,9 +33,9 @@ def converted(folder: Path, name: str, content: str | bytes, *arguments: str) ->
     return [json.loads(line) for line in target.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
-def refused(folder: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, *arguments: str) -> str:
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | bytes, *arguments: str) -> str:
     source, target = folder / name, folder / "rows.jsonl"
-    source.write_text(content, encoding="utf-8")
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert make_rows.main([str(source), "-o", str(target), *arguments]) == 1
     assert not list(folder.glob("*rows.jsonl*"))
     return capsys.readouterr().err
@@ -103,7 +104,10 @@ def test_columns_named_like_request_options_become_numbers_and_empty_ones_no_opt
 def test_batch_lines_pass_as_they_are(tmp_path: Path) -> None:
     lines = [
         {"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {"input": "x"}},
+        {"custom_id": "a", "method": "POST", "url": "/v1/embeddings"},
+        {"custom_id": "a", "params": {"messages": []}},
         {"recordId": "r", "modelInput": {"prompt": "x"}},
+        {"modelInput": {"prompt": "x"}},
         {"input": {"prompt": "x"}},
     ]
     assert converted(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))) == lines
@@ -114,6 +118,8 @@ def test_every_layout_gives_rows_that_the_worker_takes(tmp_path: Path) -> None:
         {"text": "x"},
         {"conversations": [{"from": "human", "value": "x"}]},
         {"instruction": "x", "input": "y", "output": "z"},
+        {"instruction": "x", "input": {"prompt": "y"}, "output": "z"},
+        {"custom_id": "x", "body": {}, "text": "y"},
         {"question": "x", "answer": "y"},
     ]
     converted(tmp_path, "a.json", json.dumps(records))
@@ -143,13 +149,43 @@ def test_every_layout_gives_rows_that_the_worker_takes(tmp_path: Path) -> None:
         ("a.json", '[{"text": "x"}', (), "is the file whole?"),
         ("a.jsonl", '{"text": "x"}\n{broken', (), "a.jsonl:2: not JSON"),
         ("a.jsonl", '{"conversations": [{"from": "ghost", "value": "x"}]}', (), "from 'ghost'"),
+        (
+            "a.json",
+            '[{"text": "x"}, ' + "[" * 100_000,
+            (),
+            "a.json: record 2: the JSON is nested too deeply; flatten it",
+        ),
+        ("a.jsonl", '{"text": "x"}\n{"a": ' + "[" * 100_000, (), "a.jsonl:2: the JSON is nested too deeply"),
+        ("a.json", f'[{{"text": {"9" * 5_000}}}]', (), "record 1: a whole number has too many digits; write it as"),
+        ("a.jsonl", f'{{"text": {"9" * 5_000}}}', (), "a.jsonl:1: a whole number has too many digits"),
+        ("a.jsonl.gz", PACKED[:-20], (), "a.jsonl.gz: the gzip data is damaged or cut off"),
+        ("a.jsonl.gz", PACKED[:40] + b"\xff" * 99 + PACKED[139:], (), "a.jsonl.gz: the gzip data is damaged"),
+        ("a.jsonl.gz", PACKED[:-8] + bytes(8), (), "a.jsonl.gz: the gzip data is damaged"),
+        ("a.jsonl", '{"input": {"words": "x"}}', (), "nothing says which column is the prompt"),
         ("a.unknown", "x", (), "say --format"),
     ],
+    ids=lambda value: repr(value)[:40],
 )
 def test_what_is_no_table_is_refused_with_the_place_and_leaves_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, arguments: Sequence[str], told: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str | bytes,
+    arguments: Sequence[str],
+    told: str,
 ) -> None:
     assert told in refused(tmp_path, capsys, name, content, *arguments)
+
+
+@pytest.mark.parametrize("depth", range(300, 1_200, 100))
+@pytest.mark.parametrize("arguments", [(), ("--prompt-column", "a")], ids=["a field", "the prompt"])
+def test_a_record_of_any_depth_becomes_a_row_or_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int, arguments: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "x", "a": {"[" * depth}{"]" * depth}}}\n', encoding="utf-8")
+    if make_rows.main([str(path), *arguments]):
+        assert "nested too deeply; flatten it" in capsys.readouterr().err
 
 
 def test_nan_and_what_json_cannot_say_become_null_or_text() -> None:
@@ -259,6 +295,12 @@ def test_a_cell_becomes_what_its_option_takes(tmp_path: Path) -> None:
         {"stop": "12", "seed": 7, "text": "a"},
         {"stop": ["x", "y"], "text": "b"},
     ]
+
+
+@pytest.mark.parametrize("cell", ["[" * 5_000, '{"1": NaN}', '{"1": 1e400}', "9" * 5_000], ids=lambda cell: cell[:9])
+def test_a_cell_that_is_no_json_value_stays_a_text(tmp_path: Path, cell: str) -> None:
+    quoted = cell.replace('"', '""')
+    assert converted(tmp_path, "a.csv", f'text,logit_bias\na,"{quoted}"\n') == [{"logit_bias": cell, "text": "a"}]
 
 
 def test_half_a_surrogate_pair_can_be_written_to_standard_output(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 
 import census  # noqa: F401  (makes scripts/ importable)
 
-import sampling  # isort: skip
+import dialects  # isort: skip
+import sampling
 
 Fill = Callable[[Mapping[str, Any]], str]
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 _OWN = ("prompt", "text", "messages")  # what makes a prompt row without further ado
-_BATCH = ({"custom_id", "body"}, {"custom_id", "params"}, {"recordId", "modelInput"})
 MESSAGES_BESIDE = "messages_beside"  # the name of a record's messages that are not asked
 _QUESTIONS = ("question", "query")
 ROLES = {
@@ -87,14 +87,15 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
         return "", None
     try:
         read = json.loads(value)
-    except ValueError:
+        json.dumps(read, allow_nan=False)  # NaN and infinity are no values of a row
+    except (ValueError, RecursionError):
         return field
     return (name, read) if sampling.OPTIONS[name].holds(read) else field
 
 
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that make a record a row, by its layout."""
-    if any(names <= record.keys() for names in _BATCH) or isinstance(record.get("input"), dict):
+    if dialects.recognise(record) is not dialects.PROMPT:
         return {}
     for name in _OWN:
         if record.get(name):

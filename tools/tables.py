@@ -16,6 +16,7 @@ import json
 import math
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -42,14 +43,16 @@ def records(path: str, form: str = "") -> Iterator[dict[str, Any]]:
     if form == "parquet":
         yield from _parquet(path)
         return
-    with _opened(path) as file:
-        try:
+    try:
+        with _opened(path) as file:
             if form in ("csv", "tsv"):
                 yield from _table(path, file, "\t" if form == "tsv" else "")
             else:
                 yield from _json_records(path, file)
-        except UnicodeDecodeError as error:
-            raise RowsError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8 and try again") from None
+    except UnicodeDecodeError as error:
+        raise RowsError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8 and try again") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RowsError(f"{path}: the gzip data is damaged or cut off ({error}); copy the file again") from None
 
 
 def _form(path: str) -> str:
@@ -124,7 +127,20 @@ def _json_records(path: str, file: IO[str]) -> Iterator[dict[str, Any]]:
     for place, value in values:
         if not isinstance(value, dict):
             raise RowsError(f"{path}: record {place} is not an object")
-        yield {name: plain(inner) for name, inner in value.items()}
+        try:
+            record = {name: plain(inner) for name, inner in value.items()}
+        except RecursionError as error:
+            raise RowsError(f"{path}: record {place}: {_reason(error)}") from None
+        yield record
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    """Say why a text cannot be read as JSON, and what to do where the decoder does not."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error}"
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deeply; flatten it"
+    return "a whole number has too many digits; write it as a text"
 
 
 def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
@@ -144,6 +160,8 @@ def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
                 raise RowsError(f"{path}: record {place}: not JSON: {error.msg} (is the file whole?)") from None
             text, step = text + block, 2 * step  # twice as much, so that a large record is not tried all too often
             continue
+        except (ValueError, RecursionError) as error:
+            raise RowsError(f"{path}: record {place}: {_reason(error)}") from None
         yield place, value
         text, place, step = text[end:], place + 1, READ
     rest = text[1:]
@@ -168,8 +186,8 @@ def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
         if line.strip(SPACE):
             try:
                 yield number, json.loads(line)
-            except ValueError as error:
-                raise RowsError(f"{path}:{number}: not JSON: {error}") from None
+            except (ValueError, RecursionError) as error:
+                raise RowsError(f"{path}:{number}: {_reason(error)}") from None
 
 
 def _parquet(path: str) -> Iterator[dict[str, Any]]:
@@ -183,7 +201,7 @@ def _parquet(path: str) -> Iterator[dict[str, Any]]:
         for batch in table.iter_batches(batch_size=BATCH):
             for record in batch.to_pylist():
                 yield {name: plain(value) for name, value in record.items()}
-    except (ValueError, RuntimeError) as error:  # pyarrow's own errors are of these
+    except (ValueError, RuntimeError, OSError) as error:  # pyarrow's own errors are of these
         raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
 
 
