@@ -222,7 +222,9 @@ def test_a_packed_file_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture
         (["FILE", "--endpoint", "/sleep"], "Endpoint must be one of"),
         (["FILE", "--server-url", "ftp://x"], "ServerUrl must begin with http"),
         (["CSV"], "no line that begins a JSON object"),
-        (["FILE", "--summary", "FILE"], "Extra data"),
+        (["FILE", "--prompts", "1-99999999999999999999"], "line numbers end at"),
+        (["FILE", "--max-tokens", "9" * 5_000], "at most 9 digits"),
+        (["FILE", "--summary", "FILE"], "prompts.jsonl is not JSON (Extra data"),
     ],
 )
 def test_what_cannot_be_used_at_all_ends_with_2(
@@ -275,6 +277,44 @@ def test_an_earlier_summary_replaces_every_guess(tmp_path: Path, capsys: pytest.
     assert "guess" not in " ".join(found["assumptions"])
 
 
+FIGURES = {"succeeded": "1", "seconds": "1", "prompt_tokens": "1", "completion_tokens": "1", "workers": "1"}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("value", ["1e400", "NaN", "-1", "1" + "0" * 400], ids=lambda value: value[:9])
+def test_a_summary_with_a_figure_that_is_none_is_refused_by_its_name(
+    name: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = tmp_path / "summary.json"
+    summary.write_text("{" + ", ".join(f'"{n}": {v}' for n, v in {**FIGURES, name: value}.items()) + "}")
+    status, found = found_in(capsys, file_of(tmp_path, FINE), "--summary", str(summary))
+    assert (status, found["error"].partition(";")[0]) == (2, f'{summary}: "{name}" is missing or no count')
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "n"])
+def test_a_row_that_asks_for_more_tokens_than_there_are_is_estimated(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(tmp_path, f'{{"prompt": "x", "{name}": {"9" * 400}}}')
+    assert found_in(capsys, path, "--server-url", "http://127.0.0.1/v1")[0] == 0
+
+
+def test_sizes_that_are_given_stay_in_what_suits_the_whole_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--block-size", "100", "--chunk-size", "3", "--prompts", "1")
+    suggested = found_in(capsys, file_of(tmp_path, *[FINE] * 250), *given)[1]["suggested"]
+    assert [suggested[name] for name in ("Prompts", "BlockSize", "ChunkSize")] == ["1-3", "100", "3"]
+
+
+def test_the_judge_of_the_examples_judges_every_sample(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (ROOT / "sample_prompts.jsonl").read_text(encoding="utf-8").splitlines()]
+    answered = [json.dumps({**row, "generated_text": "An answer."}) for row in rows]
+    judge = {"PromptTemplateFile": str(ROOT / "examples" / "judge.jinja")}
+    checked = inspection.check({"InputFile": file_of(tmp_path, *answered), "Prompts": "all", **judge})
+    assert checked.census.sound == len(rows)
+
+
 def test_no_cost_is_named_without_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = file_of(tmp_path, FINE)
     assert found_in(capsys, path)[1]["estimate"]["cost"] is None
@@ -320,7 +360,7 @@ def test_a_temperature_that_newer_vllm_refuses_is_said(temperature: str, notes: 
 
 
 @pytest.mark.parametrize("option", ["--tokens-per-second", "--price-per-hour", "--workers"])
-@pytest.mark.parametrize("value", ["0", "-5", "nan", "inf", "x"])
+@pytest.mark.parametrize("value", ["0", "-5", "nan", "inf", "x", "9" * 400], ids=lambda value: value[:9])
 def test_a_rate_or_price_that_is_none_is_refused(
     option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,9 @@ if sys.argv[1:3] == ["bundle", "submit"]:
     pathlib.Path({str(notes)!r} + ".json").write_text(values)
 if sys.argv[1:3] == ["job", "get"]:
     print({ENDED!r})
+if sys.argv[1:3] == ["bundle", "submit"] and pathlib.Path({str(tmp_path)!r}, "no farm").exists():
+    print(pathlib.Path({str(tmp_path)!r}, "no farm").read_text())
+    sys.exit(2)
 if sys.argv[1:3] == ["bundle", "submit"]:
     print("Job creation completed successfully\\n{JOB}")
 if sys.argv[1:3] == ["job", "download-output"] and pathlib.Path({str(tmp_path)!r}, "refuse").exists():
@@ -242,6 +245,43 @@ def test_a_network_that_is_away_for_a_while_ends_no_wait(monkeypatch: pytest.Mon
     monkeypatch.setattr(farm_job, "deadline", answered)
     monkeypatch.setattr(farm_job, "FIRST_PAUSE", 0)
     assert FarmJob(JOB, []).wait() == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("permanent", [farm_job.UsageError, farm_job.NoDeadline])
+def test_an_error_that_will_not_pass_ends_the_wait(
+    permanent: type[FarmJobError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: str) -> str:
+        raise permanent("Missing '--farm-id'")
+
+    monkeypatch.setattr(farm_job, "deadline", refuses)
+    monkeypatch.setattr(farm_job, "PATIENCE", 1_000)
+    with pytest.raises(permanent, match="--farm-id"):
+        FarmJob(JOB, []).wait()
+
+
+@pytest.mark.parametrize(
+    ("printed", "status", "words"),
+    [
+        ("Missing '--farm-id'", 2, "NOT SUBMITTED: deadline bundle submit ended with exit status 2: see above"),
+        ("Waiting for Job to be created...\nno network", 1, "submit: deadline bundle submit ended"),
+    ],
+    ids=["nothing is submitted", "a job is there"],
+)
+def test_what_deadline_refuses_ends_with_2_as_long_as_there_is_no_job(
+    printed: str, status: int, words: str, said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "no farm").write_text(printed, encoding="utf-8")
+    assert submit.main([str(rows_file(tmp_path, 5))]) == status
+    told = capsys.readouterr().err
+    assert printed.splitlines()[-1] in told
+    assert words in told
+
+
+def test_the_real_deadline_s_usage_error_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADLINE_CONFIG_FILE_PATH", str(tmp_path / "config"))
+    with pytest.raises(farm_job.UsageError, match="--no-such-option"):
+        FarmJob(JOB, ["--no-such-option"]).wait()
 
 
 def test_a_job_that_failed_is_downloaded_and_merged_and_ends_with_1(

@@ -6,8 +6,11 @@ assumptions by what that job measured; prices are the caller's.
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from census import Census
@@ -19,6 +22,7 @@ LARGEST_TASK = 10_000  # lines; more would cost too much when a worker is lost
 TASKS_A_WORKER = 4  # so that no worker waits long for the last one
 SHORT_SECONDS, LONG_SECONDS = 120, 600  # TargetRuntimeSeconds for a file of hundreds and of many thousands of lines
 ASSUMED_RATE = 1_000.0  # tokens a second of one worker; models and GPUs differ by factors of ten either way
+LARGEST_FIGURE = 10**18  # of a summary; more is a broken file
 ASSUMED_LOAD = 300.0  # seconds from a worker's start to its first answer
 
 
@@ -55,6 +59,13 @@ def sizes(lines: int, workers: int = 1, block_size: int | None = None) -> Sizes:
     return Sizes(whole_range(lines, block), block, chunk, seconds)
 
 
+def suggested(given: Mapping[str, str], lines: int, workers: int = 1) -> dict[str, str]:
+    """Return the parameters that suit a whole file of so many lines; sizes that are given stay as they are."""
+    block_size = int(given["BlockSize"]) if "BlockSize" in given else None
+    suited = sizes(lines, workers, block_size).parameters()
+    return {**suited, **{name: given[name] for name in suited.keys() & given.keys() - {"Prompts"}}}
+
+
 def _round_up(number: float) -> int:
     """Return the next 1, 2 or 5 times a power of ten."""
     power: int = 10 ** max(0, math.floor(math.log10(number)))
@@ -62,12 +73,12 @@ def _round_up(number: float) -> int:
 
 
 def estimate(
-    census: Census, *, workers: int, price_per_hour: float | None, rate: float | None, summary: dict[str, Any] | None
+    census: Census, *, workers: int, price_per_hour: float | None, rate: float | None, summary: Path | None
 ) -> dict[str, Any]:
     """Return tokens, GPU time and cost of answering what the census counted, and the assumptions behind them.
 
     rate: tokens a second of one worker, prompt and answer together; it wins over the summary's.
-    Raises AdviceError for a summary without an answered row.
+    summary: the summary.json of an earlier job. Raises AdviceError for one that says nothing, and OSError.
     """
     assumptions = ["tokens are estimated at 4 bytes of text each; images and sound are not counted"]
     answered = census.nonblank - census.failing
@@ -113,14 +124,22 @@ class _Measured:
     rate: float
 
 
-def _measured(summary: dict[str, Any]) -> _Measured:
+def _measured(path: Path) -> _Measured:
+    """Read the averages of a summary.json. Raises AdviceError, which names the file, and OSError."""
     try:
-        rows, seconds = int(summary["succeeded"]), float(summary["seconds"])
-        prompt, answer = int(summary["prompt_tokens"]), int(summary["completion_tokens"])
-        workers = max(1, int(summary.get("workers") or 1))
-        model = str(summary["model"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise AdviceError(f"the summary is not a summary.json of this bundle: {error!r}") from None
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise AdviceError(f"{path} is not JSON ({error}); name the summary.json of an earlier job") from None
+    names = ("succeeded", "seconds", "prompt_tokens", "completion_tokens", "workers")
+    rows, seconds, prompt, answer, workers = (_figure(path, summary, name) for name in names)
     if rows < 1 or seconds <= 0 or prompt + answer < 1:
-        raise AdviceError("the summary's job answered no row, so nothing can be learnt from it")
-    return _Measured(rows, model, prompt / rows, answer / rows, (prompt + answer) / seconds / workers)
+        raise AdviceError(f"the job of {path} answered no row, so nothing can be learnt from it")
+    rate = (prompt + answer) / seconds / max(1, workers)
+    return _Measured(int(rows), str(summary.get("model")), prompt / rows, answer / rows, rate)
+
+
+def _figure(path: Path, summary: Any, name: str) -> float:
+    value = summary.get(name) if isinstance(summary, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < LARGEST_FIGURE:
+        raise AdviceError(f'{path}: "{name}" is missing or no count; name the summary.json of an earlier job')
+    return float(value)

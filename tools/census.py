@@ -37,6 +37,7 @@ from job import Defaults, Served  # noqa: E402
 from rows import RowError  # noqa: E402
 
 MIGHT_NOT_FIT = "may_not_fit"  # by the estimate; every other code is certain
+MOST_TOKENS = 10**9  # of one row's answers in the estimate; more is a slip
 EXAMPLES = 5  # problems of one code that are kept
 MODELS, OTHERS = 20, "other models"  # names that are counted apart, and what the rest is counted as
 _IDS = ("custom_id", "recordId", "id")
@@ -162,7 +163,8 @@ class Census:
         choices = ask.body.get("n")
         limit = self.max_model_len
         self.prompt_tokens += size
-        self.answer_limit += min(budget, limit or budget) * (choices if isinstance(choices, int) else 1)
+        answers = min(budget, limit or budget) * (choices if isinstance(choices, int) else 1)
+        self.answer_limit += min(answers, MOST_TOKENS)
         self.longest = max(self.longest, (size, line))
         if ask.lent:
             budget = 0  # MaxTokens gives way to a long prompt, a row's own limit does not

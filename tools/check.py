@@ -36,7 +36,9 @@ TRIAL_LINES = 10
 SIZED = ("Prompts", "BlockSize", "ChunkSize")
 
 
-def findings(checked: Checked, estimate: Mapping[str, Any], workers: int, trial: Sequence[str]) -> dict[str, Any]:
+def findings(
+    checked: Checked, estimate: Mapping[str, Any], suggested: Mapping[str, str], trial: Sequence[str]
+) -> dict[str, Any]:
     """Return everything as JSON values."""
     found, counted = checked.source, checked.census
     examples = sorted((each for kept in counted.examples.values() for each in kept), key=lambda each: each.line)
@@ -60,7 +62,7 @@ def findings(checked: Checked, estimate: Mapping[str, Any], workers: int, trial:
         "model_kinds": dict(counted.by_kind.most_common()),
         "duplicate_ids": {"count": checked.duplicates, "lines": checked.pairs},
         "longest_prompt": {"line": counted.longest[1], "tokens": counted.longest[0]},
-        "suggested": advice.sizes(found.lines, workers).parameters(),
+        "suggested": dict(suggested),
         "estimate": dict(estimate),
         "not_checked": checked.not_checked,
         "trial": list(trial),
@@ -126,9 +128,9 @@ def _positive(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    """Return a whole number above 0. Raises ArgumentTypeError."""
-    if not (text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    """Return a whole number above 0 and below a billion. Raises ArgumentTypeError."""
+    if not (text.isdecimal() and len(text) < len("1000000000") and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0 and below a billion")
     return int(text)
 
 
@@ -158,19 +160,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     show = _show(Path(asked.file).name) if asked.all and not asked.json else None
     try:
         checked = inspection.check(given, keep=None if asked.all and asked.json else EXAMPLES, report=show)
-        summary = json.loads(asked.summary.read_text(encoding="utf-8")) if asked.summary else None
         estimate = advice.estimate(
             checked.census,
             workers=asked.workers,
             price_per_hour=asked.price_per_hour,
             rate=asked.tokens_per_second,
-            summary=summary,
+            summary=asked.summary,
         )
-    except (*inspection.UNUSABLE, advice.AdviceError, ValueError) as error:
+    except (*inspection.UNUSABLE, advice.AdviceError) as error:
         text = host.printable(str(error))
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
-    found = findings(checked, estimate, asked.workers, trial_commands(given, checked.source.lines))
+    lines = checked.source.lines
+    suggested = advice.suggested(given, lines, asked.workers)
+    found = findings(checked, estimate, suggested, trial_commands(given, lines))
     print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
     return checked.status
 

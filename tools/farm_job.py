@@ -23,10 +23,13 @@ import inspection  # noqa: F401  (makes scripts/ importable)
 from setup_env import cache, say
 
 import arguments  # isort: skip
+import host
 import summary
 
 BUNDLE = Path(__file__).resolve().parent.parent
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
+JOB_MADE = re.compile(f"{JOB_ID.pattern}|Waiting for Job to be created")  # what `deadline bundle submit` says then
+USAGE = 2  # exit status of `deadline` for a command that it does not understand, or that lacks a farm or a queue
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE", "CREATE_FAILED", "UPLOAD_FAILED"})
 PATH_FILES = ("InputFile", "PromptTemplateFile", "ResponseSchemaFile")
 SECRETS = frozenset({"HfToken", "InputUrl", "OutputUrl"})  # presigned URLs are secrets too
@@ -37,10 +40,18 @@ SAID = "| "  # before every line that a worker program says to people
 
 
 class FarmJobError(Exception):
-    """`deadline` did not do what was asked; the message ends with what it said."""
+    """`deadline` did not do what was asked; the message ends with what it said, unless that was shown."""
 
 
-class NoDeadline(FarmJobError):
+class UsageError(FarmJobError):
+    """`deadline` cannot take the command as it is set up here: asking again changes nothing."""
+
+
+class NoJob(FarmJobError):
+    """Nothing was submitted."""
+
+
+class NoDeadline(NoJob):
     """The deadline command is not installed here."""
 
 
@@ -100,9 +111,18 @@ def deadline(*command: str, show: bool = False) -> str:
                 say(f"  {line.rstrip()}")
     text = "".join(printed)
     if running.returncode != 0:
-        ending = "" if show else ":\n" + text[-2000:].strip()
-        raise FarmJobError(f"deadline {' '.join(command[:2])} ended with exit status {running.returncode}{ending}")
+        ending = ": see above" if show else ":\n" + text[-2000:].strip()
+        raise _kind(command, running.returncode, text)(
+            f"deadline {' '.join(command[:2])} ended with exit status {running.returncode}{ending}"
+        )
     return text
+
+
+def _kind(command: Sequence[str], status: int, said: str) -> type[FarmJobError]:
+    """Return the error of a command that failed."""
+    if tuple(command[:2]) == ("bundle", "submit") and not JOB_MADE.search(said):
+        return NoJob
+    return UsageError if status == USAGE else FarmJobError
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +141,24 @@ class FarmJob:
             named = ["--name", name] if name else []
             found = JOB_ID.search(deadline("bundle", "submit", scratch, "--yes", *options, *named, *known, show=True))
         if not found:
-            raise FarmJobError("deadline named no job: see above")
+            raise NoJob("deadline named no job: see above")
         return cls(found[0], options)
 
     def wait(self) -> str:
-        """Show the job's progress until it has ended; return its status."""
+        """Show the job's progress until it has ended; return its status. Raises FarmJobError."""
         shown, pause, failures = "", FIRST_PAUSE, 0
         while True:
             try:
                 details = deadline("job", "get", "--job-id", self.id, *self.options)
                 failures = 0
-            except FarmJobError:
+            except (UsageError, NoDeadline):
+                raise
+            except FarmJobError as error:
                 failures += 1
                 if failures >= PATIENCE:
                     raise
+                if failures == 1:
+                    say(f"  deadline gave no answer and is asked again: {host.printable(str(error).splitlines()[-1])}")
                 details = ""
             status, progress = progress_in(details)
             if progress and progress != shown:

@@ -25,6 +25,7 @@ import ranges
 import source
 
 USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
+DIGITS = 9  # of a parameter that counts; the template's own bounds have fewer
 PAIRS = 5  # duplicate ids that are shown
 SHARED_LINES = 50_000  # from here on several processes pay
 PROCESSES = 4  # at most, since each takes 25 MB
@@ -186,10 +187,11 @@ def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
 
 
 def whole_number(given: Mapping[str, str], name: str) -> int:
-    """Return a parameter that must be a whole number of at least 1. Raises job.JobError."""
-    if not given[name].strip().isdecimal() or int(given[name]) < 1:
-        raise job.JobError(f"{name} must be a whole number of at least 1, got {given[name]!r}")
-    return int(given[name])
+    """Return a parameter that must be a whole number of at least 1, and of few digits. Raises job.JobError."""
+    text = given[name].strip()
+    if not (text.isdecimal() and len(text) <= DIGITS and int(text)):
+        raise job.JobError(f"{name} must be a whole number of at least 1 and at most {DIGITS} digits, got {text!r}")
+    return int(text)
 
 
 def _defaults(given: Mapping[str, str]) -> tuple[job.Defaults, list[str]]:

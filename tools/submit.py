@@ -29,7 +29,7 @@ import advice
 import farm_job
 import inspection
 import run_local
-from farm_job import FarmJob, FarmJobError, NoDeadline, Note
+from farm_job import FarmJob, FarmJobError, NoJob, Note
 from run_local import RunError
 from setup_env import SetupError, say
 
@@ -86,9 +86,8 @@ def out_of_the_way(file: Path, output_dir: Path) -> Path:
 def checked_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
     """Show what check.py finds in the whole file; return the sizes that suit it. Raises NotSubmitted."""
     found = show_check({**chosen, "Prompts": "all"})
-    block = inspection.whole_number(chosen, "BlockSize") if "BlockSize" in chosen else None
-    sizes = advice.sizes(found.source.lines, block_size=block).parameters()
-    say("sizes: " + " ".join(f"{name}={chosen.get(name, value)}" for name, value in sizes.items()))
+    sizes = advice.suggested(chosen, found.source.lines)
+    say("sizes: " + " ".join(f"{name}={value}" for name, value in sizes.items()))
     return sizes
 
 
@@ -111,7 +110,7 @@ def submit(chosen: Mapping[str, str], asked: argparse.Namespace) -> int:
     options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
     try:
         submitted = FarmJob.submit(chosen, options, name=asked.name)
-    except NoDeadline as error:
+    except NoJob as error:
         raise NotSubmitted(str(error)) from None
     note = Note.of(submitted.id, chosen)
     note.write()
