@@ -97,7 +97,7 @@ def _sampling_params(text: str) -> dict[str, Any]:
         return {}
     try:
         params = json.loads(text, parse_constant=_no_number)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JobError(f'SamplingParams must be a JSON object such as {{"top_p": 0.9}}: {error}') from None
     if not isinstance(params, dict):
         raise JobError('SamplingParams must be a JSON object such as {"top_p": 0.9}')
@@ -135,7 +135,7 @@ def _schema(path: str) -> dict[str, Any] | None:
         return None
     try:
         schema = json.loads(_text_of("ResponseSchemaFile", path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JobError(f"ResponseSchemaFile {Path(path).name} is not JSON: {error}") from None
     if not isinstance(schema, dict):
         raise JobError(f"ResponseSchemaFile {Path(path).name} must hold a JSON schema, an object")

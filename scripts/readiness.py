@@ -33,6 +33,7 @@ TAIL_BYTES = 64_000
 POLL_SECONDS = 0.1
 SHOW_SECONDS = 10  # between two looks at the log
 ANSWER_SECONDS = 10  # for a small request
+ROUTE_SECONDS = 3  # for a route to be known or not
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
 _VLLM_ONLY = frozenset({"/classify", "/pooling"})
 PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
@@ -222,7 +223,7 @@ def _routes(state: State, key: str) -> frozenset[str]:
 def _is_there(state: State, route: str, key: str) -> bool:
     """Tell whether the server has a route; what it cannot say now, such as while it is busy, its rows will show."""
     try:
-        get(state, route, key)
+        get(state, route, key, ROUTE_SECONDS)
     except urllib.error.HTTPError as error:
         return error.code != HTTPStatus.NOT_FOUND
     except UNREADABLE:

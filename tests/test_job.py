@@ -51,6 +51,7 @@ def test_a_limit_in_sampling_params_beats_max_tokens(name: str) -> None:
         ({"temperature": -0.5}, "^Temperature must be 0 or more, or -1"),
         ({"sampling_params": "{"}, "^SamplingParams must be a JSON object"),
         ({"sampling_params": "[1]"}, "^SamplingParams must be a JSON object"),
+        ({"sampling_params": "[" * 100_000}, "^SamplingParams must be a JSON object"),
         ({"sampling_params": '{"top_p": 2}'}, '^SamplingParams: "top_p" must be a number more than 0 and at most 1'),
         ({"sampling_params": '{"stream": true}'}, "^SamplingParams: .stream. has no place in a batch"),
         ({"sampling_params": '{"model": "my-lora"}'}, "^SamplingParams: .model. is no option; name the model in"),
@@ -76,6 +77,7 @@ def test_a_parameter_that_cannot_be_used_is_named_as_the_form_names_it(changed: 
     ("text", "words"),
     [
         ("{", "answer.json is not JSON"),
+        ("[" * 100_000, "answer.json is not JSON"),
         ("[]", "must hold a JSON schema"),
         ('{"type": "nonsense"}', "is no JSON schema: .*type: 'nonsense'"),
     ],
