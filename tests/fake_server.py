@@ -26,7 +26,8 @@ class Fault:
     """How to spoil an answer: another status, body or headers, or what happens to the connection.
 
     `drop` closes it before an answer, `reset` does so rudely, `cut` in the middle of the body, `drip` sends a byte at a
-    time, `close` answers well and then closes without having said so (the keep-alive race), `hang` never answers.
+    time and never the last, `close` answers well and then closes without having said so (the keep-alive race), `hang`
+    never answers. With `until`, nothing is answered before it holds.
     """
 
     status: int = 200
@@ -34,6 +35,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     wire: Literal["", "drop", "reset", "cut", "drip", "close", "hang"] = ""
     act: Callable[[], None] | None = None  # called before anything else
+    until: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,8 @@ class FakeServer:
             fault.act()
         if path == ROUTES[0] and not self.chat:
             return Fault(400, b'{"error": {"message": "no chat template is set", "code": 400}}')
+        while not fault.until():  # noqa: ASYNC110 - what it tells of may be another thread's
+            await asyncio.sleep(0.01)
         if fault.wire == "hang":
             await asyncio.sleep(HANG)
         return fault if fault.body is not None else Fault(fault.status, answer(path, text), fault.headers, fault.wire)
@@ -210,10 +214,11 @@ async def _send(writer: asyncio.StreamWriter, fault: Fault) -> bool:
     if fault.wire == "cut":
         writer.write(body[: len(body) // 2])
     elif fault.wire == "drip":
-        for byte in body:
+        for byte in body[:-1]:
             writer.write(bytes([byte]))
             await writer.drain()
             await asyncio.sleep(0.05)
+        await asyncio.sleep(HANG)
     else:
         writer.write(body)
     await writer.drain()

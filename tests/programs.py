@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 120  # seconds until a program that hangs is ended, which fails the test
+PATIENCE = 600  # seconds until a program that hangs is ended, which fails the test; a busy machine needs far fewer
 HOST_LINE = ("openjd_progress: ", "openjd_status: ", "openjd_fail: ", "openjd_redacted_env: ", "| ")
 KEY = "openjd_redacted_env: VLLM_API_KEY="
 
@@ -112,10 +114,16 @@ class Session:
 
     def run(self, argv: list[str]) -> Result:
         """Run a program to its end."""
-        process = self.launch(argv)
+        return self.finish(self.launch(argv))
+
+    def finish(self, process: subprocess.Popen[str]) -> Result:
+        """Wait for a program's end and return what `read_until` left of its text; one that hangs is killed."""
+        end = threading.Timer(self.patience, process.kill)
+        end.start()
         try:
-            text, _ = process.communicate(timeout=self.patience)
+            text, _ = process.communicate()
         finally:
+            end.cancel()
             process.kill()
         return Result(process.returncode, text)
 
@@ -125,7 +133,7 @@ class Session:
             "max_model_len": "4096",
             "gpu_memory_utilization": "0.9",
             "tensor_parallel_size": "0",
-            "server_start_timeout_seconds": "20",
+            "server_start_timeout_seconds": "600",
             "server_url": self.url,
             **self.start_options,
             **more,
@@ -146,7 +154,7 @@ class Session:
         options = {
             "output_dir": str(self.output),
             "max_concurrency": "8",
-            "row_timeout_seconds": "30",
+            "row_timeout_seconds": "600",
             "max_attempts": "3",
             "max_failed_percent": "100",
             **self.options,
@@ -161,6 +169,11 @@ class Session:
     def aggregate(self, **more: str) -> Result:
         """Run aggregate.py."""
         return self.run(self.argv("aggregate.py", output_dir=str(self.output), **more))
+
+    def notice(self, seconds: float) -> None:
+        """Write what the host writes before it cancels an action, which then has so many seconds."""
+        end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
+        (self.folder / "cancel_info.json").write_text(json.dumps({"NotifyEnd": end.strftime("%Y-%m-%dT%H:%M:%SZ")}))
 
     def written(self, name: str = "output.jsonl") -> list[dict[str, Any]]:
         """Return the objects of a finished file."""
@@ -193,7 +206,20 @@ def outcome(row: dict[str, Any]) -> str:
     return str(row["error"]["code"] if "error" in row else row["generated_text"])
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Return when it holds; a test that waits for ever is ended by the run's own limit."""
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Return when it holds, or fail once the process has ended without; the run's own limit ends a wait for ever."""
     while not holds():
+        if process.poll() is not None and not holds():
+            raise AssertionError(f"ended with {process.returncode}:\n{process.communicate()[0]}")
         time.sleep(0.02)
+
+
+def read_until(words: str, process: subprocess.Popen[str]) -> str:
+    """Return what a process prints up to a line with these words, or fail once it has ended without."""
+    assert process.stdout
+    text = ""
+    for line in process.stdout:
+        text += line
+        if words in line:
+            return text
+    raise AssertionError(f"ended without {words!r}:\n{text}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import signal
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fake_server import FakeServer, Fault
-from programs import Session, outcome, rows, wait_until
+from programs import Session, outcome, read_until, rows, wait_until
 
 
 @dataclass
@@ -42,8 +42,8 @@ def held(tmp_path: Path) -> Iterator[Held]:
         session.start().check()
         chunk = session.launch(session.chunk_argv(max_concurrency="40"))
         one = Held(session, server, chunk, holding)
-        wait_until(lambda: server.in_flight == 20 and len(one.partials()) == 1)
-        wait_until(lambda: one.partials()[0].read_bytes().count(b'"status":"succeeded"') == 10)
+        wait_until(lambda: server.in_flight == 20 and len(one.partials()) == 1, chunk)
+        wait_until(lambda: one.partials()[0].read_bytes().count(b'"status":"succeeded"') == 10, chunk)
         yield one
         if chunk.poll() is None:
             chunk.kill()
@@ -62,32 +62,29 @@ def finish(held: Held) -> None:
     assert not held.partials()
 
 
-def notice(folder: Path, seconds: float) -> None:
-    """Write what the host writes before it cancels an action."""
-    end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=seconds)
-    (folder / "cancel_info.json").write_text(json.dumps({"NotifyEnd": end.strftime("%Y-%m-%dT%H:%M:%SZ")}))
-
-
 def test_a_canceled_chunk_keeps_its_answers_and_the_next_attempt_asks_for_the_rest(held: Held) -> None:
-    notice(held.session.folder, 12)
+    held.session.notice(12)
     held.chunk.send_signal(signal.SIGTERM)
-    text, _ = held.chunk.communicate()
-    assert held.chunk.returncode == 143
-    assert "ended with 10 of 30 rows done; they are kept" in text
+    ended = held.session.finish(held.chunk)
+    assert ended.status == 143
+    assert "ended with 10 of 30 rows done; they are kept" in ended.text
     finish(held)
 
 
 def test_a_canceled_chunk_takes_what_arrives_in_the_notice_period(tmp_path: Path) -> None:
-    with FakeServer(delay=1.0) as server:
+    go = threading.Event()
+    with FakeServer(lambda asked: Fault(until=go.is_set) if asked.text.isdigit() else None) as server:
         session = Session(tmp_path, rows(map(str, range(30))), server.url)
         session.start().check()
         chunk = session.launch(session.chunk_argv(max_concurrency="10"))
-        wait_until(lambda: server.in_flight == 10)
-        notice(session.folder, 60)
+        wait_until(lambda: server.in_flight == 10, chunk)
+        session.notice(3600)
         chunk.send_signal(signal.SIGTERM)
-        text, _ = chunk.communicate()
-        assert (chunk.returncode, server.asked.total()) == (143, 11)
-        assert "ended with 10 of 30 rows done" in text
+        read_until("canceled: nothing more is sent", chunk)
+        go.set()
+        ended = session.finish(chunk)
+        assert (ended.status, server.asked.total()) == (143, 11)
+        assert "ended with 10 of 30 rows done" in ended.text
         session.chunk().check()
     assert all(server.asked[str(n)] == 1 for n in range(30))
 

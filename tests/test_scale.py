@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import ranges
 import shards
-from fake_server import FakeServer, Fault, text_of
+from fake_server import FakeServer, Fault
 from programs import Session, rows
 from source import STRIDE, prepare
 
@@ -93,7 +91,7 @@ def start_options(url: str) -> dict[str, str]:
         "max_model_len": "4096",
         "gpu_memory_utilization": "0.9",
         "tensor_parallel_size": "0",
-        "server_start_timeout_seconds": "20",
+        "server_start_timeout_seconds": "600",
         "server_url": url,
     }
 
@@ -200,7 +198,8 @@ def test_aggregate_needs_a_few_bytes_of_memory_a_row(tmp_path: Path) -> None:
 def test_all_rows_of_a_chunk_are_offered_at_once_up_to_max_concurrency(
     allowed: int, expected: int, tmp_path: Path
 ) -> None:
-    with FakeServer(delay=1.0) as server:
+    with FakeServer(lambda asked: full if asked.text.startswith("row") else None, delay=0.1) as server:
+        full = Fault(until=lambda: server.most_in_flight >= expected)
         session = Session(tmp_path, rows(f"row {n}" for n in range(64)), server.url)
         session.start().check()
         server.most_in_flight = 0
@@ -208,24 +207,9 @@ def test_all_rows_of_a_chunk_are_offered_at_once_up_to_max_concurrency(
         assert server.most_in_flight == expected
 
 
-class Waiting(FakeServer):
-    """A server that answers `slow` when everything else has been asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.others_asked = asyncio.Event()
-
-    async def _answer(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> Fault:
-        if text_of(body) == "slow":
-            await self.others_asked.wait()
-        fault = await super()._answer(path, headers, body)
-        if len(self.asked) >= 40:
-            self.others_asked.set()
-        return fault
-
-
 def test_a_slow_row_holds_up_no_other(tmp_path: Path) -> None:
-    with Waiting() as server:
+    with FakeServer(lambda asked: last if asked.text == "slow" else None) as server:
+        last = Fault(until=lambda: len(server.asked) == 1 + 40)
         session = Session(tmp_path, rows(["slow", *(f"row {n}" for n in range(39))]), server.url)
         session.start().check()
         session.chunk(max_concurrency="4").check()

@@ -102,20 +102,18 @@ def test_a_server_that_ignores_sigterm_is_killed(session: Session) -> None:
 def test_a_canceled_start_leaves_no_process(session: Session) -> None:
     session.model = "mute"
     program = session.launch(session.argv("serve.py", "start", **START))
-    wait_until((session.folder / "session" / "starts").exists)
+    wait_until((session.folder / "session" / "starts").exists, program)
     program.send_signal(signal.SIGTERM)
-    text, _ = program.communicate()
-    assert program.returncode == 1
-    assert "canceled while the server was starting" in text
+    session.finish(program).refused("canceled while the server was starting")
     assert session.processes() == []
 
 
 def test_a_killed_start_leaves_what_stop_then_ends(session: Session) -> None:
     session.model = "mute"
     program = session.launch(session.argv("serve.py", "start", **START))
-    wait_until((session.folder / "session" / "starts").exists)
+    wait_until((session.folder / "session" / "starts").exists, program)
     os.killpg(program.pid, signal.SIGKILL)
-    program.communicate()
+    session.finish(program)
     assert len(session.processes()) == 2
     session.stop().check()
 
@@ -124,21 +122,21 @@ START = {
     "max_model_len": "64",
     "gpu_memory_utilization": "0.9",
     "tensor_parallel_size": "0",
-    "server_start_timeout_seconds": "60",
+    "server_start_timeout_seconds": "3600",
 }
 
 
 def test_rows_that_kill_the_server_are_set_aside_and_the_others_are_answered(session: Session) -> None:
-    texts = [*map(str, range(20)), "poison", "more poison", *map(str, range(20, 30))]
+    texts = [*map(str, range(8)), "poison", "more poison", *map(str, range(8, 14))]  # as many as are tried together
     session.input.write_bytes(b"".join(line + b"\n" for line in rows(texts)))
-    session.prompts = "1-32"
+    session.prompts = "1-16"
     session.start().check()
-    text = session.chunk(max_concurrency="32").check().text
+    text = session.chunk(max_concurrency="16").check().text
     session.aggregate().check()
     written = session.written()
-    assert Counter(map(outcome, written)) == Counter(["server_crash"] * 2 + [f"echo: {n}" for n in range(30)])
-    assert "while this row was in flight" in written[20]["error"]["message"]
-    assert text.count("the server died; the end of its log follows") >= session.summary()["model_loads"] - 1
+    assert Counter(map(outcome, written)) == Counter(["server_crash"] * 2 + [f"echo: {n}" for n in range(14)])
+    assert "while this row was in flight" in written[8]["error"]["message"]
+    assert session.summary()["model_loads"] - 1 <= text.count("the server died; the end of its log follows") <= 4
 
 
 def test_a_lone_row_that_kills_the_server_is_set_aside_after_two_crashes(session: Session) -> None:
@@ -205,11 +203,21 @@ def test_a_crash_that_no_row_is_to_blame_for_costs_no_row(session: Session) -> N
     assert len(session.processes()) == 2
 
 
+IMPATIENT = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import run_chunk
+run_chunk.STALL_SECONDS /= 100
+sys.exit(run_chunk.main())
+"""  # the chunk's program, for which a server is stuck long before its rows time out
+
+
 def test_a_server_that_hangs_is_noticed_by_its_own_signs_and_ended_whole(session: Session) -> None:
     session.input.write_bytes(b"".join(line + b"\n" for line in rows(["a", "stall", "b"])))
     session.prompts = "1-3"
     session.start().check()
-    text = session.chunk(row_timeout_seconds="4").check().text
+    python, _, program, *options = session.chunk_argv()
+    text = session.run([python, "-Bc", IMPATIENT, str(Path(program).parent), *options]).check().text
     session.aggregate().check()
     assert [outcome(row) for row in session.written()] == ["echo: a", "server_crash", "echo: b"]
     assert text.count("it is stuck and is ended") == 2
@@ -230,15 +238,15 @@ def test_a_server_that_dies_for_good_fails_the_chunk_with_its_log(session: Sessi
 
 
 def test_a_cancel_while_the_server_is_brought_back_ends_at_once(session: Session) -> None:
-    session.model = "crawls"
+    session.model = "mute-again"
     session.input.write_bytes(b"".join(line + b"\n" for line in rows(["a", "crash-once"])))
     session.prompts = "1-2"
-    session.start().check()
+    session.start(server_start_timeout_seconds="7200").check()
+    session.notice(7200)
     chunk = session.launch(session.chunk_argv())
-    wait_until(lambda: (session.folder / "session" / "starts").stat().st_size == 2)
+    wait_until(lambda: (session.folder / "session" / "starts").stat().st_size == 2, chunk)
     chunk.send_signal(signal.SIGTERM)
-    text, _ = chunk.communicate()
-    assert chunk.returncode == 143, text
+    assert session.finish(chunk).status == 143
 
 
 def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -246,7 +254,8 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     for session in both:
         session.start().check()
     chunks = [session.launch(session.chunk_argv()) for session in both]
-    assert [(chunk.communicate(), chunk.returncode)[1] for chunk in chunks] == [0, 0]
+    for session, chunk in zip(both, chunks, strict=True):
+        session.finish(chunk).check()
     both[0].stop().check()
     assert len(both[1].processes()) == 2
     both[1].stop().check()
@@ -270,7 +279,7 @@ def test_neither_key_nor_token_nor_signature_is_seen_anywhere(tmp_path: Path) ->
         seen = ""
         while chunk.poll() is None:
             seen += "\n".join(command_lines())
-        said = chunk.communicate()[0]
+        said = session.finish(chunk).check().text
         said += session.aggregate(**fetched).check().text + session.stop().check().text
     key = session.environment["VLLM_API_KEY"]
     assert len(key) >= 32

@@ -1,10 +1,10 @@
 """The stand-in's server: `python -m vllm.entrypoints.openai.api_server` with vLLM's flags.
 
 The model's name says how it behaves, by one or more of the words in it: `dies`, `out-of-memory`, `gated`,
-`no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `slow`, `crawls` (slow to start again),
-`stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds its port taken the
-first time). A row with `poison` in its text kills it, `crash-once` does so the first time, `stall` hangs. It starts a
-child process, as vLLM starts its engine, in its own process group.
+`no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `mute-again` (never when it is started a
+second time), `slow`, `stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds
+its port taken the first time). A row with `poison` in its text kills it, `crash-once` does so the first time, `stall`
+hangs. It starts a child process, as vLLM starts its engine, in its own process group.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def main() -> None:
     if "stubborn" in given.model:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print("INFO loading weights", flush=True)
-    time.sleep(60 if "crawls" in given.model and starts > 1 else 0)
-    while "mute" in given.model:
+    while "mute" in given.model and ("again" not in given.model or starts > 1):
         time.sleep(1)
     time.sleep(1.0 if "slow" in given.model else 0.0)
     server = FakeServer(script, port=int(given.port), key=os.environ["VLLM_API_KEY"])
