@@ -1,4 +1,4 @@
-"""The whole template through `openjd run`, with real vLLM on the CPU and a real small model."""
+"""The whole template through `openjd run` and tools/run_local.py, with real vLLM on the CPU and a real small model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -36,24 +37,30 @@ class Job:
     folder: Path
     parameters: dict[str, str]
     marker: str = field(default_factory=lambda: uuid.uuid4().hex)
-    log: str = ""
+    log: str = ""  # openjd's
+    said: str = ""
     status: int = -1
     command_lines: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
     def run(self) -> None:
         """Run the job to its end, looking at its processes twice a second."""
-        values = {"OutputDir": str(self.folder / "out"), "ModelName": MODEL, "MaxModelLen": "2048", **self.parameters}
-        file = self.folder / "parameters.json"
-        file.write_text(json.dumps(values), encoding="utf-8")
-        with (self.folder / "log").open("wb") as log:
-            command = [str(RUN_BIN / "openjd"), "run", str(ROOT / "template.yaml"), "-p", f"file://{file}"]
-            process = subprocess.Popen(command, env=self.environment(), stdout=log, stderr=subprocess.STDOUT)
+        with (self.folder / "said").open("wb") as said:
+            process = subprocess.Popen(
+                self.command(), cwd=self.folder, env=self.environment(), stdout=said, stderr=subprocess.STDOUT
+            )
             while process.poll() is None:
                 self._look()
                 time.sleep(0.5)
         self.status = process.returncode
-        self.log = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+        self.log = self.said = (self.folder / "said").read_text(encoding="utf-8", errors="replace")
+
+    def command(self) -> list[str]:
+        """Return what runs the job: openjd, as on a worker."""
+        own = {"OutputDir": str(self.folder / "results"), "ModelName": MODEL, "MaxModelLen": "2048"}
+        file = self.folder / "parameters.json"
+        file.write_text(json.dumps(own | self.parameters), encoding="utf-8")
+        return [str(RUN_BIN / "openjd"), "run", str(ROOT / "template.yaml"), "-p", f"file://{file}"]
 
     def environment(self) -> dict[str, str]:
         """Return the variables of a bare worker: the run environment first on PATH, a temporary folder of its own."""
@@ -85,7 +92,7 @@ class Job:
     @property
     def output(self) -> Path:
         """The folder that the job wrote."""
-        return self.folder / "out" / "output"
+        return self.folder / "results" / "output"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return output.jsonl, parsed."""
@@ -95,6 +102,26 @@ class Job:
         """Return summary.json."""
         value: dict[str, Any] = json.loads((self.output / "summary.json").read_bytes())
         return value
+
+
+@dataclass
+class LocalJob(Job):
+    """The job as `python3 tools/run_local.py` runs it for somebody without a GPU."""
+
+    def command(self) -> list[str]:
+        given = [part for name, value in self.parameters.items() for part in ("-p", f"{name}={value}")]
+        return [sys.executable, str(ROOT / "tools" / "run_local.py"), *given]
+
+    def environment(self) -> dict[str, str]:
+        no_gpu = self.folder / "no_gpu"
+        no_gpu.mkdir()
+        (no_gpu / "nvidia-smi").write_text("#!/bin/sh\nexit 9\n", encoding="utf-8")
+        (no_gpu / "nvidia-smi").chmod(0o755)
+        return {**super().environment(), "PATH": f"{no_gpu}:{os.environ['PATH']}"}
+
+    def run(self) -> None:
+        super().run()
+        self.log = (self.folder / "results" / "openjd.log").read_text(encoding="utf-8", errors="replace")
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +139,11 @@ def make_job(folder: Path, name: str, **parameters: str) -> Job:
 
 @pytest.fixture(scope="module")
 def two_jobs(folder: Path) -> list[Job]:
-    """Run the main job twice at the same time."""
-    common = {"InputFile": str(ROOT / "sample_prompts.jsonl"), "Prompts": f"1-{ROWS}", "HfToken": TOKEN}
-    jobs = [make_job(folder, name, **common, ChunkSize="5", TargetRuntimeSeconds="0") for name in ("a", "b")]
+    """Run the main job twice at the same time, once as a worker does and once as run_local, which fills in the rest."""
+    size = {"ChunkSize": "5", "TargetRuntimeSeconds": "0"}
+    given = {"InputFile": str(ROOT / "sample_prompts.jsonl"), "Prompts": f"1-{ROWS}", "HfToken": TOKEN}
+    (folder / "local").mkdir()
+    jobs = [make_job(folder, "worker", **given, **size), LocalJob(folder / "local", size)]
     threads = [threading.Thread(target=job.run) for job in jobs]
     for thread in threads:
         thread.start()
@@ -123,11 +152,11 @@ def two_jobs(folder: Path) -> list[Job]:
     return jobs
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["first", "second"])
+@pytest.fixture(scope="module", params=[0, 1], ids=["worker", "run_local"])
 def job(two_jobs: list[Job], request: pytest.FixtureRequest) -> Job:
     """Give each of the two jobs."""
     found: Job = two_jobs[request.param]
-    assert found.status == 0, found.log[-4000:]
+    assert found.status == 0, found.said[-4000:]
     return found
 
 
@@ -172,7 +201,7 @@ def test_nothing_is_left_behind(job: Job) -> None:
 
 def test_neither_key_nor_token_can_be_read_anywhere(job: Job) -> None:
     written = [path.read_text(encoding="utf-8", errors="replace") for path in job.output.rglob("*") if path.is_file()]
-    public = "\n".join([job.log, *job.command_lines, *written])
+    public = "\n".join([job.log, job.said, *job.command_lines, *written])
     assert job.keys
     assert any("vllm.entrypoints" in line for line in job.command_lines)
     for secret in (*job.keys, TOKEN):
@@ -181,6 +210,12 @@ def test_neither_key_nor_token_can_be_read_anywhere(job: Job) -> None:
 
 def test_two_jobs_at_once_use_servers_of_their_own(two_jobs: list[Job]) -> None:
     assert len(two_jobs[0].keys | two_jobs[1].keys) == 2
+
+
+def test_run_local_ends_with_where_the_results_are(two_jobs: list[Job]) -> None:
+    last = two_jobs[1].said.splitlines()[-1]
+    assert last == str(two_jobs[1].output / "results.html")
+    assert Path(last).is_file()
 
 
 def test_a_wrong_model_name_ends_with_what_to_do(folder: Path) -> None:

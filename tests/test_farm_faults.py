@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         prompt = body["messages"][-1]["content"]
         self.holding.asked.append(prompt)
         if "held" in prompt:
-            self.holding.go.wait(120)
+            self.holding.go.wait()
         message = {"role": "assistant", "content": f"{len(prompt)} letters"}
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
         self._reply(200, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})
@@ -115,7 +115,7 @@ def submit(farm: Farm, rows: Path, out: Path, server: HoldingServer, *options: s
 
 def wait_until_both_are_held(farm: Farm, server: HoldingServer) -> None:
     """Wait until the chunk that nothing holds is done and each agent is in the middle of another."""
-    farm.wait_until(lambda: sum("held" in prompt for prompt in server.asked) == len(HELD), 120, "both agents are held")
+    farm.wait_until(lambda: sum("held" in prompt for prompt in server.asked) == len(HELD), "both agents are held")
 
 
 def output(out: Path) -> list[dict[str, Any]]:
@@ -165,16 +165,18 @@ def test_a_cancelled_job_asks_nothing_more_and_its_finished_chunk_can_be_downloa
     farm: Farm, server: HoldingServer, rows: Path, tmp_path: Path
 ) -> None:
     job = submit(farm, rows, tmp_path, server)
-    farm.wait_until(lambda: job.counts["SUCCEEDED"] == 1, 300, "a chunk was answered")
-    running = farm.wait_for_running_task(farm.agents[0], percent=1)
+    first_two = [f"prompt {n}{' held' * (n in HELD)}" for n in range(1, 21)]
+    farm.wait_until(lambda: set(first_two) <= set(server.asked), "the second chunk is held at its last")
+    farm.wait_until(lambda: job.counts["SUCCEEDED"] == 1, "the first chunk's end was told")
+    running = farm.wait_for_running_task(farm.agents[0])
     farm.cancel(job)
     [session] = farm.sessions(job)
-    farm.wait_until(lambda: "canceled: nothing more is sent" in farm.log(session), 60, "the chunk heard of it")
+    farm.wait_until(lambda: "canceled: nothing more is sent" in farm.log(session), "the chunk heard of it")
     server.go.set()
     assert farm.wait(job) == "CANCELED"
     assert running.status == "CANCELED"
     asked = [prompt for prompt in server.asked if prompt.startswith("prompt")]  # not what readiness tries
-    assert sorted(asked) == sorted(f"prompt {n}{' held' * (n in HELD)}" for n in range(1, 21))
+    assert sorted(asked) == sorted(first_two)
     farm.download(job)
     assert len(list((tmp_path / "output/results").iterdir())) == 1
 

@@ -35,7 +35,7 @@ def form(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     typed = [*TYPED, *((name, "") for name in EMPTIED), *GOOD]
     (folder / "typed.json").write_text(json.dumps(typed), encoding="utf-8")
     command = [sys.executable, "-B", str(PROBE), str(ROOT), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**seen, "picture": (folder / "form.png").read_bytes()}

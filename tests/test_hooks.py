@@ -168,7 +168,7 @@ def values(server: FakeServer, rows: Path, out: Path, **more: object) -> list[st
 
 
 def finish(farm: Farm, job: Job) -> None:
-    state = farm.wait(job, 240)
+    state = farm.wait(job)
     assert state == "SUCCEEDED", "\n".join(farm.log(session) for session in farm.sessions(job))
 
 

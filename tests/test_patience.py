@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import email.message
+import itertools
 import urllib.error
+from types import SimpleNamespace
 
 import pytest
 
+import patience
 from client import Unanswered
 from patience import Patience, Reading, read_metrics
 
@@ -76,11 +79,22 @@ def test_a_server_with_nothing_to_do_is_not_stuck() -> None:
     assert stuck_after(page(1), page(1), page(1), busy=False) == 0
 
 
-def waited(limit: float, waiting: float, *, looks: int) -> str:
-    """Wait for an attempt that ends after so many looks at a server that works and has so many requests queued."""
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Give patience a clock that only the test moves."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def waited(clock: SimpleNamespace, limit: float, waiting: float, *, looks: int) -> str:
+    """Wait for an attempt that ends after so many looks, a second apart by the clock, at a server that works.
+
+    It has so many requests queued. An attempt without an end is one of too many looks to wait for.
+    """
 
     async def wait() -> str:
-        tokens = iter(range(1000))
+        tokens = itertools.count()
 
         async def look_at() -> str:
             return page(next(tokens), waiting)
@@ -90,21 +104,22 @@ def waited(limit: float, waiting: float, *, looks: int) -> str:
 
         async def attempt() -> str:
             for _ in range(looks):
-                await asyncio.sleep(0.03)
-                await patience.look(busy=True)
+                await asyncio.sleep(0.03)  # several of the limits below, each of which makes it look at the clock
+                clock.now += 1
+                await one.look(busy=True)
             return "answer"
 
-        patience = Patience(look_at, stuck, stall=NEVER)
-        return await patience.wait(asyncio.create_task(attempt()), limit)
+        one = Patience(look_at, stuck, stall=NEVER)
+        return await one.wait(asyncio.create_task(attempt()), limit)
 
     return asyncio.run(wait())
 
 
-def test_time_in_the_server_s_queue_does_not_count() -> None:
-    assert waited(1.0, 4, looks=50) == "answer"
+def test_time_in_the_server_s_queue_does_not_count(clock: SimpleNamespace) -> None:
+    assert waited(clock, 0.01, 4, looks=20) == "answer"
 
 
-def test_time_outside_the_queue_does_and_may_be_tried_again() -> None:
+def test_time_outside_the_queue_does_and_may_be_tried_again(clock: SimpleNamespace) -> None:
     with pytest.raises(Unanswered, match="RowTimeoutSeconds") as caught:
-        waited(0.1, 0, looks=20)
+        waited(clock, 0.01, 0, looks=2000)
     assert (caught.value.passing, caught.value.failure.code) == (True, "request_timeout")

@@ -98,26 +98,29 @@ def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
 
 def test_cancelling_tells_openjd_once_and_shows_how_it_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = (
-        "import signal, time\n"
+        "import pathlib, signal, sys, time\n"
         "told = []\n"
         "signal.signal(signal.SIGINT, lambda *_: told.append(1))\n"
         "print('0:00:00.1\\tready', flush=True)\n"
         "while not told: time.sleep(0.01)\n"
-        "time.sleep(0.2)\n"
-        "print('0:00:00.2\\ttold', len(told), 'time(s)', flush=True)\n"
+        "print('0:00:00.2\\theard', flush=True)\n"
+        "while not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
+        "time.sleep(0.2)  # for a second signal, if it were passed on\n"
+        "print('0:00:00.3\\ttold', len(told), 'time(s)', flush=True)\n"
     )
-    log = tmp_path / "openjd.log"
+    log, sent = tmp_path / "openjd.log", tmp_path / "sent"
 
     def cancel_twice() -> None:
-        while b"ready" not in log.read_bytes():
-            time.sleep(0.01)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number, after in ((signal.SIGTERM, b"ready"), (signal.SIGINT, b"heard")):
+            while after not in log.read_bytes():
+                time.sleep(0.01)
             signal.pthread_kill(threading.main_thread().ident or 0, number)
+        sent.touch()
 
     log.touch()
     thread = threading.Thread(target=cancel_twice)
     thread.start()
-    status = run_local.show([sys.executable, "-c", program], os.environ, log, verbose=False)
+    status = run_local.show([sys.executable, "-c", program, str(sent)], os.environ, log, verbose=False)
     thread.join()
     assert status == 130
     assert "told 1 time(s)" in capsys.readouterr().err

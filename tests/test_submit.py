@@ -327,7 +327,7 @@ def run_submit(farm: Farm, folder: Path, *arguments: str) -> subprocess.Complete
     environment = {**farm.environment, "VLLM_BATCH_CACHE": str(folder / "cache")}
     command = [sys.executable, "-B", str(ROOT / "tools" / "submit.py"), *arguments]
     return subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=400
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=900
     )
 
 

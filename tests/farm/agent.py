@@ -24,7 +24,7 @@ QUIET_FLAGS = (
     "--no-cleanup-session-user-processes",
     "--no-host-metrics-logging",
 )
-STOP_SECONDS = 120  # an agent that ends in good order flushes its logs for about 6
+STOP_SECONDS = 600  # an agent that ends in good order flushes its logs for about 6
 
 
 class Agent:

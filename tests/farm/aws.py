@@ -18,7 +18,7 @@ REGION = "us-west-2"
 PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy")
 NOWHERE = "http://127.0.0.1:9"  # nothing listens on the discard port
 NOT_PASSED_ON = ("AWS_", "DEADLINE_", "OPENJD_", "XDG_", "PYTHON", "VIRTUAL_ENV")
-STOP_SECONDS = 60
+STOP_SECONDS = 600  # a hang ends here
 
 
 class LocalAws:
@@ -43,6 +43,7 @@ class LocalAws:
 
     def ready(self) -> bool:
         """Say whether it answers."""
+        assert self._process.poll() is None, "moto ended while it started: see moto.out"
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
 

@@ -26,9 +26,7 @@ from .deadline_api import DeadlineApi
 from .jobs import Job
 from .sessions import Action, Session
 
-START_SECONDS = 120  # for moto or an agent to answer
-WAIT_SECONDS = 300  # for a job without a model; a hang ends here, a busy machine does not
-COMMAND_SECONDS = 180  # for one deadline command
+WAIT_SECONDS = 900  # for anything; a hang ends here, a busy machine that loads a model does not
 
 
 class FarmError(AssertionError):
@@ -66,7 +64,7 @@ class Farm:
             self._start_services()
             for _ in range(self._wanted_agents):
                 self.start_agent(wait=False)
-            self.wait_until(lambda: all(agent.worker_id for agent in self.agents), START_SECONDS, "agents started")
+            self.wait_until(lambda: all(agent.worker_id for agent in self.agents), "agents started")
         except BaseException:
             self.close()
             raise
@@ -86,7 +84,7 @@ class Farm:
 
     def _start_services(self) -> None:
         self.aws = LocalAws(self.folder)
-        self.wait_until(self.aws.ready, START_SECONDS, "moto answered")
+        self.wait_until(self.aws.ready, "moto answered")
         self.aws.make_bucket()
         self.api = DeadlineApi(self.aws.client("logs"), tasks_at_a_time=self._tasks_at_a_time)
         self.api.scheduler.queue_environments += self._queue_environments
@@ -120,11 +118,13 @@ class Farm:
         )
         self.agents.append(agent)
         if wait:
-            self.wait_until(lambda: bool(agent.worker_id), START_SECONDS, "an agent started")
+            self.wait_until(lambda: bool(agent.worker_id), "an agent started")
         return agent
 
     def _note_workers(self) -> None:
         for agent in self.agents:
+            if not (agent.worker_id or agent.running):
+                self._fail("an agent ended while it started")
             if not agent.worker_id and (found := re.search(r"worker-[0-9a-f]{32}", agent.tail(200))):
                 worker = self.api.scheduler.workers.get(found[0])
                 agent.worker_id = found[0] if worker and worker.status == "STARTED" else ""
@@ -142,7 +142,7 @@ class Farm:
             input=typed,
             capture_output=True,
             text=True,
-            timeout=COMMAND_SECONDS,
+            timeout=WAIT_SECONDS,
             check=False,
         )
         if check and done.returncode:
@@ -180,16 +180,16 @@ class Farm:
 
     # -- what tests look at ------------------------------------------------------------------------------------------
 
-    def wait(self, job: Job, seconds: float = WAIT_SECONDS) -> str:
+    def wait(self, job: Job) -> str:
         """Wait until the job and its sessions have ended; return its status."""
 
         def ended() -> bool:
             return job.status != "RUNNING" and all(one.ended for one in self.sessions(job))
 
-        self.wait_until(ended, seconds, f"job {job.name} ended")
+        self.wait_until(ended, f"job {job.name} ended")
         return job.status
 
-    def wait_for_running_task(self, agent: Agent, seconds: float = WAIT_SECONDS, *, percent: float = 0) -> Action:
+    def wait_for_running_task(self, agent: Agent, *, percent: float = 0) -> Action:
         """Wait until the agent is inside a task, with at least so much progress reported."""
         found: list[Action] = []
 
@@ -201,18 +201,18 @@ class Farm:
                 self._fail("no job is left to run a task of")
             return bool(found)
 
-        self.wait_until(running, seconds, "a task ran")
+        self.wait_until(running, "a task ran")
         return found[0]
 
-    def wait_until(self, true: Callable[[], bool], seconds: float, what: str) -> None:
-        """Wait for a condition; after so many seconds, or when an agent gave up, fail with the logs' ends."""
-        limit = time.monotonic() + seconds
+    def wait_until(self, true: Callable[[], bool], what: str) -> None:
+        """Wait for a condition; fail with the logs' ends when it does not come."""
+        limit = time.monotonic() + WAIT_SECONDS
         while True:
             self._note_workers()
             if true():
                 return
             if time.monotonic() > limit:
-                self._fail(f"not within {seconds} s: {what}")
+                self._fail(f"not within {WAIT_SECONDS} s: {what}")
             time.sleep(0.05)
 
     def sessions(self, job: Job, step: str | None = None) -> list[Session]:

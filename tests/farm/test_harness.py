@@ -67,7 +67,7 @@ def test_a_submitted_job_runs_in_one_session_a_step_and_its_output_downloads(
     assert work.tasks_done == ["1-2", "3-4"]
     assert "chunk 3-4 started" in farm.log(work)
     show = ("job", "logs", "--job-id", job.id, "--session-id", work.id, "--limit", "1000")
-    farm.wait_until(lambda: "chunk 3-4 started" in farm.deadline(*show).stdout, 60, "the log reached CloudWatch Logs")
+    farm.wait_until(lambda: "chunk 3-4 started" in farm.deadline(*show).stdout, "the log reached CloudWatch Logs")
     assert alive(switches) == []
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
+from pages.results_page import HANG
+
 BUILDER = Path(__file__).resolve().parents[2] / "tools" / "prompt_builder.html"
 FLAGS = [
     "--no-sandbox",
@@ -62,7 +64,7 @@ def chromium() -> Iterator[Browser]:
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     """A browser profile of its own, with nothing kept from other tests."""
     context = chromium.new_context(viewport={"width": 1366, "height": 768}, accept_downloads=True)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(HANG)
     yield context
     context.close()
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Download, Page
 from page import PageRow
 from pages.page_rows import summary, write_page
 
+HANG = 120_000  # ms until a page that hangs fails its test; a busy machine needs far fewer
 WIDE = {"width": 1366, "height": 768}
 
 
@@ -28,7 +29,7 @@ def make_page(folder: Path, rows: Iterable[PageRow], **more: Any) -> Path:
 def opened(browser: Browser, path: Path, address: str = "", *, ready: bool = True, **context: Any) -> Iterator[Page]:
     """Open a page from disk; on leaving, assert that it did nothing that a page from disk must not do."""
     profile = browser.new_context(viewport=context.pop("viewport", WIDE), accept_downloads=True, **context)
-    profile.set_default_timeout(30_000)
+    profile.set_default_timeout(HANG)
     page = profile.new_page()
     seen: list[str] = []
     page.on("console", lambda message: seen.append(f"console: {message.text}"))
