@@ -111,7 +111,8 @@ def test_a_canceled_start_leaves_no_process(session: Session) -> None:
 def test_a_killed_start_leaves_what_stop_then_ends(session: Session) -> None:
     session.model = "mute"
     program = session.launch(session.argv("serve.py", "start", **START))
-    wait_until((session.folder / "session" / "starts").exists, program)
+    noted = session.folder / "session" / "server.json"
+    wait_until(lambda: noted.exists() and len(session.processes()) == 3, program)  # itself, the server and its engine
     os.killpg(program.pid, signal.SIGKILL)
     session.finish(program)
     assert len(session.processes()) == 2
