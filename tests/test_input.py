@@ -77,6 +77,7 @@ def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
         pytest.param(b'broken\n42\n{"prompt": "a"}\n', id="lines that fail alone"),
         pytest.param(b"\n" * 5_000 + b'{"prompt": "a"}\n', id="blank lines first"),
         pytest.param(b" \n" * 5_000, id="blank lines alone"),
+        pytest.param(b"\n \r\n\t\n", id="a few blank lines"),
         pytest.param(b"x" * 9_000 + b'"}\n{"prompt": "a"}\n', id="the end of a cut line first"),
         pytest.param(b"x" * 2_000_000 + b'"}\n{"prompt": "a"}\n', id="the end of a long cut line first"),
         pytest.param(b"# a comment\n" * 300_000 + b'{"prompt": "a"}\n', id="many lines that fail alone first"),

@@ -326,7 +326,6 @@ def test_what_the_session_keeps_is_for_its_owner_only(session: Session) -> None:
 FILES: dict[str, tuple[bytes | None, str]] = {
     "missing": (None, "does not exist"),
     "empty": (b"", "is empty"),
-    "blank": (b"\n \r\n\t\n", "is empty"),
     "a mark alone": (b"\xef\xbb\xbf", "is empty"),
     "UTF-16": ('{"prompt": "x"}\n'.encode("utf-16"), "iconv"),
     "UTF-16 without a mark": ('{"prompt": "x"}\n'.encode("utf-16-le"), "iconv"),
