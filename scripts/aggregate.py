@@ -93,12 +93,7 @@ def aggregate(given: argparse.Namespace) -> int:
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
-    old = _old_summary(output)
-    same = old["input"]["sha256"] == merge.input.sha256
-    if old["input"]["sha256"] and not same:
-        merge.notes.append(_REPLACED.format(**old["input"]))
-    for name, kind in (*arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS):
-        arguments.recall(given, name, kind, old["parameters"] if same else {})
+    _recall(merge, given, output)
     defaults = job.Defaults(output_field=job.checked_output_field(given.output_field))
     with contextlib.closing(merge), Page(output) as page:
         tally = _write_rows(Results(merge, defaults), output, page)
@@ -133,13 +128,23 @@ def _aside(input_file: str, output: Path, folder: Path) -> str:
 def _request(merge: Merge, given: argparse.Namespace) -> None:
     """Add the job's own range to what the shards were asked for."""
     if given.prompts:
-        own = ranges.of_values(given.prompts, given.block_size)
+        own = ranges.of_values(given.prompts, given.block_size or 1)
         merge.requested |= own if merge.input.retry is None else merge.input.retry.translated(own)
     if not merge.requested:
         raise source.SourceError(
             f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "
             "check the input file and the folder"
         )
+
+
+def _recall(merge: Merge, given: argparse.Namespace, output: Path) -> None:
+    """Take what was not given, by hand, from the finished files; say when they are another input's and are replaced."""
+    old = _old_summary(output)
+    same = old["input"]["sha256"] == merge.input.sha256
+    if old["input"]["sha256"] and not same:
+        merge.notes.append(_REPLACED.format(**old["input"]))
+    for name, kind in (("Prompts", str), ("BlockSize", int), *arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS):
+        arguments.recall(given, name, kind, old["parameters"] if same else {})
 
 
 def _old_summary(output: Path) -> dict[str, Any]:

@@ -29,6 +29,7 @@ REQUEST_PARAMETERS = (
 
 
 _DEFAULTS = {"MaxTokens": 512, "Temperature": 0.7, "OutputField": "generated_text", "Endpoint": "auto"}
+_DEFAULTS |= {"Prompts": "", "BlockSize": 1}
 
 
 def flag(parameter: str) -> str:
@@ -49,8 +50,8 @@ def add_input(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None
     parser.add_argument("--session-dir", type=Path, required=not by_hand, help="the session's own folder")
     parser.add_argument("--input-file", default="", help="JSONL, one request a line; .gz too")
     parser.add_argument("--input-url-file", default="", help="file that holds InputUrl")
-    parser.add_argument("--prompts", required=not by_hand, default="", help="the job's range, as in Prompts")
-    parser.add_argument("--block-size", type=int, default=1, help="lines per range value")
+    parser.add_argument("--prompts", required=not by_hand, help="the job's range, as in Prompts")
+    parser.add_argument("--block-size", type=int, default=None if by_hand else 1, help="lines per range value")
 
 
 def add_request(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:

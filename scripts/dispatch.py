@@ -225,7 +225,11 @@ class Dispatcher:
             return
         async with self._looking:
             if self._dead and not self._stop.is_set():
-                url = await self._supervisor.recover()
+                try:
+                    url = await self._supervisor.recover()
+                except BaseException:
+                    self._stop.set()  # the rows that wait here are not to try it once more
+                    raise
                 old, self._client = self._client, self._connect(url)
                 self._dead = False
                 await old.__aexit__()

@@ -19,10 +19,8 @@ _NO_OPTIONS = {  # what SamplingParams cannot say, and where it is said
     "system": "is no option; set SystemPrompt",
     **dict.fromkeys(sampling.CONTENT, "is no option; rows say what is asked"),
 }
-# The results of a prompt row beside its text. Those of LOGPROBS have the names of options, whose values are others.
-LOGPROBS = frozenset({"logprobs", "prompt_logprobs"})
-RESULTS = frozenset({"error", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
-    {"reasoning", "tool_calls", "refusal", "choices"}
+_RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
+    {"reasoning", "tool_calls", "refusal", "logprobs", "prompt_logprobs", "choices"}
 )
 LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 
@@ -155,7 +153,7 @@ def _check_schema(schema: dict[str, Any], name: str) -> None:
 
 def checked_output_field(name: str) -> str:
     """Return OutputField. Raises JobError for a name that another result has."""
-    if not name or name in RESULTS | LOGPROBS | {"previous"}:
+    if not name or name in _RESULTS:
         raise JobError(f"OutputField must be a name that no other result has; got {name!r}")
     return name
 

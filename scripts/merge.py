@@ -28,7 +28,8 @@ _RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
 OPEN_FILES = 256
 PAUSE_SECONDS = 10  # without a row in flight: an attempt had ended, and another began
 BUFFER = 1 << 16  # bytes read of a shard at a time
-DAMAGED = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what reading a broken note raises
+# what reading a broken note raises
+DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,21 @@ class Retry:
             "lines": lines,
             "blank": blank,
         }
-        text = json.dumps(value)
         path, others = folder / f"retry-{sha256[:12]}.json", 1
-        while path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+        while path.exists() and not _tells_of_the_same(path, value):
             others += 1
             path = folder / f"retry-{sha256[:12]}-{others}.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(json.dumps(value), encoding="utf-8")
         temporary.replace(path)
+
+
+def _tells_of_the_same(path: Path, value: dict[str, Any]) -> bool:
+    """Tell whether a note is of the same lines; what else it says may have changed since."""
+    with contextlib.suppress(*DAMAGED):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return all(known[name] == value[name] for name in ("sha256", "of", "lines"))
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +180,18 @@ class Merge:
             self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
 
     def _retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
-        found: dict[str, list[Retry | None]] = {}
+        found: dict[str, list[Retry]] = {}
         for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
             try:
                 retry = Retry.read(path)
             except DAMAGED as error:
                 self.notes.append(f"{path.name!r} is damaged ({error}); results of that retry are left alone")
                 continue
-            if retry.of == self.input.sha256:
-                found.setdefault(retry.sha256, []).append(retry)
+            if retry.of != self.input.sha256:
+                continue
+            same = found.setdefault(retry.sha256, [])
+            if all(other.lines != retry.lines for other in same):
+                same.append(retry)
         return dict(found)
 
     def _opened(self, path: Path) -> Shard | None:

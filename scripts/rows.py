@@ -106,7 +106,8 @@ def parse(line: int, raw: bytes) -> Row:
     try:
         return _object(line, text)
     except json.JSONDecodeError as error:
-        raise RowError("invalid_json", f"not JSON: {error.msg} at character {error.pos + 1}") from None
+        what = error.msg.removesuffix(" at")
+        raise RowError("invalid_json", f"not JSON: {what} at character {error.pos + 1}") from None
     except RecursionError:
         raise RowError("invalid_json", "the JSON is nested too deeply; flatten it") from None
     except ValueError as error:

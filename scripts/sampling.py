@@ -203,14 +203,21 @@ def _chat_logprobs(options: dict[str, Any]) -> None:
         options.setdefault("top_logprobs", count)
 
 
+def refuse_structure_with_beams(options: Mapping[str, Any]) -> None:
+    """Raise RowError for beam search, which would answer without regard to a structure."""
+    if options.get("use_beam_search"):
+        raise RowError("invalid_value", '"use_beam_search" enforces no structure; leave one of the two out')
+
+
 def _beams(options: dict[str, Any]) -> None:
     """Beam search looks at `n` beams; older callers say `best_of`, and `early_stopping`, which vLLM always does."""
     searches = options.get("use_beam_search")
     if options.pop("early_stopping", None) and not searches:
         raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
-    wanted = _object_of(options.get("response_format")).get("type", "text") != "text"
-    if searches and (wanted or _object_of(options.get("structured_outputs"))):
-        raise RowError("invalid_value", '"use_beam_search" enforces no structure; leave one of the two out')
+    if _object_of(options.get("response_format")).get("type", "text") != "text" or _object_of(
+        options.get("structured_outputs")
+    ):
+        refuse_structure_with_beams(options)
     if searches and _is_int(options.get("best_of")):
         options["n"] = max(options.pop("best_of"), options["n"] if _is_int(options.get("n")) else 1)
 

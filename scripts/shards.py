@@ -198,7 +198,9 @@ def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Pat
                 for offset, length, head in shard.records()
                 if head["status"] == "succeeded" or head.get("code") == KILLED_SERVER
             }
-            kept |= {line: _record_at(file, *place) for line, place in found.items() if line in chunk}
+            for line, place in found.items():
+                if line in chunk and (line not in kept or kept[line].head["status"] != "succeeded"):
+                    kept[line] = _record_at(file, *place)
             if found.keys() <= kept.keys():
                 done.append(path)
     return kept, done

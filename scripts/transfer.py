@@ -7,6 +7,7 @@ Nothing here knows what the bytes mean.
 from __future__ import annotations
 
 import http.client
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -90,6 +91,8 @@ def _retried(action: Callable[[], None], what: str, report: Report, progress: Ca
                 raise TransferError(f"{what}: {reason}{hint}") from None
         except (OSError, http.client.HTTPException) as error:
             reason = _reason(error)
+        except ValueError:  # of a host, or of a redirect's address; the message quotes what may be secret
+            raise TransferError(f"{what}: it is, or leads to, {UNREADABLE}; check it") from None
         before, furthest = furthest, max(furthest, progress())
         attempt = 1 if furthest > before else attempt + 1
         if attempt > ATTEMPTS:
@@ -116,15 +119,17 @@ def _download_rest(url: str, partial: Path, validator: dict[str, str], report: R
     if have and validator:
         headers |= {"Range": f"bytes={have}-", "If-Range": validator["version"]}
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as response:
-        resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        if response.status == 206 and not resumed:
+        resumed = response.status == 206
+        part = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+        version = _version(response.headers)
+        if resumed and not (part and int(part[1]) == have and version in ("", validator.get("version"))):
             validator.clear()
-            raise http.client.HTTPException("the server sent another part than was asked for")
+            raise http.client.HTTPException("the server sent another part than was asked for, or of another object")
         have = have if resumed else 0
-        if version := _version(response.headers):
+        if version:
             validator["version"] = version
-        length = response.headers.get("Content-Length", "")
-        total = have + int(length) if length.isdecimal() else None
+        length = part[2] if resumed and part else response.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() else None
         report(f"fetching {shown(url)}, {_size(total)}" + (f", from byte {have:,}" if have else ""))
         with partial.open("ab" if resumed else "wb") as file:
             copied = have + _copy(response, file)
@@ -140,7 +145,7 @@ def _version(headers: Any) -> str:
 
 def _copy(response: Any, file: Any) -> int:
     copied = 0
-    while block := response.read(BLOCK):
+    while block := response.read1(BLOCK):  # what is there: `read` would lose the beginning of a block that is cut
         file.write(block)
         copied += len(block)
     return copied

@@ -179,3 +179,9 @@ def test_a_row_is_answered_though_the_jobs_limit_left_its_prompt_no_room(tmp_pat
     first, second = session.written()
     assert first["generated_text"]
     assert (second["error"]["status"], second["error"]["message"]) == (400, OLD_WORDS)
+
+
+def test_beam_search_is_refused_where_the_job_s_schema_governs() -> None:
+    row = {"prompt": "x", "use_beam_search": True, "n": 2}
+    assert refused(row, Defaults(schema=SCHEMA))[0] == "invalid_value"
+    assert not asked({**row, "response_format": {"type": "text"}}, Defaults(schema=SCHEMA)).schema

@@ -21,6 +21,7 @@ from dialect_rows import (
     failed,
     refused,
 )
+from dialects import recognise
 from dialects.base import Failure
 from job import Defaults, Served
 
@@ -253,6 +254,8 @@ def test_a_bedrock_outcome_is_the_record_with_its_output_or_error() -> None:
         (Failure("missing", "m"), 500, "api_error"),
         (Failure("connection_lost", "m"), 500, "api_error"),
         (Failure("invalid_answer", "m", 200), 500, "api_error"),
+        (Failure("server_error", "m"), 500, "api_error"),
+        (Failure("invalid_request", "m", 302), 500, "api_error"),
         (Failure("missing_field", "m"), 400, "invalid_request_error"),
         (Failure("rate_limited", "m", 429), 429, "rate_limit_error"),
     ],
@@ -269,3 +272,15 @@ def test_a_bedrock_record_is_answered_whole(stream: object) -> None:
     record = {"recordId": "b1", "modelInput": {"prompt": "Hello", "stream": stream}}
     told = f'"stream": {json.dumps(stream)} has no place in a batch; leave it out'
     assert refused(record) == ("stream_not_supported", told)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"input": {"prompt": "x"}, "status": "FAILED", "error": "no"},
+        {"recordId": "R1", "modelInput": {"prompt": "x"}, "error": {"errorCode": 500, "errorMessage": "m"}},
+    ],
+)
+def test_a_line_that_failed_before_is_data_for_a_second_job(line: dict[str, Any]) -> None:
+    """Asked again it would be the first job's question, under the second job's options."""
+    assert recognise(line).NAME == "prompt"

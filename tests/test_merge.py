@@ -305,16 +305,17 @@ def test_failures_all_over_the_file_take_no_range_each(tmp_path: Path, monkeypat
 
 
 def test_a_merge_by_hand_goes_on_with_what_the_job_recorded(job: Job) -> None:
-    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    job.shard({1: "a", 2: "!x"}, replace(job.header(), lines="1-2"))
     given = ["--output-field=verdict", "--model-name=m", "--max-tokens=64", "--temperature=0", "--chunk-size=7"]
-    assert job.merge(*given, "--prompts=1-4") == 0
+    assert job.merge(*given, "--prompts=1-3", "--block-size=2") == 0
     recorded = job.summary()["parameters"]
     assert (recorded["ChunkSize"], recorded["MaxTokens"], recorded["Temperature"]) == (7, 64, 0.0)
     rows = (job.output / "output.jsonl").read_bytes()
-    assert job.merge("--prompts=1-4") == 0
+    assert job.merge() == 0
     assert job.summary()["parameters"] == recorded
+    assert (recorded["Prompts"], recorded["BlockSize"]) == ("1-3", 2)
     assert (job.output / "output.jsonl").read_bytes() == rows
-    assert job.merge("--prompts=1-4", "--max-tokens=65") == 0
+    assert job.merge("--max-tokens=65") == 0
     assert job.summary()["parameters"] == {**recorded, "MaxTokens": 65}
 
 

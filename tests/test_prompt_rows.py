@@ -268,8 +268,9 @@ def test_an_answer_of_another_shape_is_told_in_words(body: Any, told: str) -> No
 
 def test_a_second_job_takes_the_results_of_the_first_for_data() -> None:
     """No option is read from them, and none stays where it would be taken for the second job's result."""
-    first: dict[str, Any] = {"choices": [{"index": 0}], "reasoning": "r", "tool_calls": [], "refusal": "no"}
-    first |= {"logprobs": {"content": []}, "prompt_logprobs": [None], "finish_reason": "length"}
+    first: dict[str, Any] = {"choices": [{"index": 0, "text": "old"}], "reasoning": "r", "refusal": "no"}
+    first |= {"tool_calls": [{"function": {"name": "f"}}], "logprobs": {"content": []}, "prompt_logprobs": [None]}
+    first |= {"finish_reason": "length", "prompt_tokens": 1, "completion_tokens": 2}
     row = {"prompt": "x", "id": 7, "generated_text": "kept", **first}
     assert not asked(row).body.keys() & first.keys()
     written = answered(row, chat_body("good"), Defaults(output_field="verdict"))
@@ -279,8 +280,22 @@ def test_a_second_job_takes_the_results_of_the_first_for_data() -> None:
         "id": 7,
         "generated_text": "kept",
         "finish_reason": "stop",
+        "prompt_tokens": 7,
+        "completion_tokens": 42,
     }
     assert written["verdict"] == "good"
+
+
+@pytest.mark.parametrize("answered_before", [{}, {"finish_reason": "stop", "prompt_tokens": 1, "completion_tokens": 2}])
+def test_a_field_named_like_a_result_stays_while_no_result_needs_it(
+    answered_before: dict[str, Any],
+) -> None:
+    row = {"prompt": "x", "choices": ["A", "B"], "tool_calls": 3, "logprobs": True}
+    written = answered({**row, **answered_before}, chat_body("good"))
+    assert {name: written[name] for name in row} == row
+    assert written.get("previous", {}) == answered_before
+    if not answered_before:
+        assert answered({**row, "reasoning": "mine"}, chat_body("good"))["reasoning"] == "mine"
 
 
 def test_an_option_named_like_a_result_stays_an_option() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -187,3 +188,33 @@ def test_a_retry_is_read_in_one_pass_and_no_further_than_it_goes(job: Job, monke
     assert job.merge() == 0
     assert reads == ["1,3"]
     assert job.counts()[:3] == [5, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["lines", "blank", "of_lines"])
+@pytest.mark.parametrize("value", [[1], 2, "-3--1", float("inf")])
+def test_a_note_of_other_types_is_left_alone(name: str, value: Any, job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-2"))
+    job.merge()
+    [note] = job.results.glob("retry-*.json")
+    note.write_text(json.dumps({**json.loads(note.read_text()), name: value}))
+    assert job.merge() == 0
+    assert job.outcomes() == {1: "a", 2: "x"}
+
+
+def test_a_note_that_says_more_than_an_older_one_takes_its_place(job: Job) -> None:
+    job.shard({1: "a", 2: "!x"}, job.header("1-4"))
+    job.merge()
+    [note] = job.results.glob("retry-*.json")
+    known = json.loads(note.read_text())
+    assert known.pop("blank") == "3"
+    note.write_text(json.dumps(known))
+    note.with_name(note.name.replace(".json", "-2.json")).write_text(json.dumps({**known, "of_name": "old.jsonl"}))
+    job.merge()
+    shard_count = job.summary()["shards"]
+    job.merge()
+    assert job.summary()["shards"] == shard_count == 1
+    assert json.loads(note.read_text())["blank"] == "3"
+    job.input = job.output / "retry.jsonl"
+    job.shard({1: "b"}, job.header("1", created=LATE))
+    job.merge()
+    assert job.summary()["shards"] == 2

@@ -104,6 +104,13 @@ def test_the_answers_of_an_interrupted_attempt_are_found_and_its_failures_are_tr
     kept, files = shards.leftovers(tmp_path, replace(HEADER, created=HEADER.created + 1))
     assert kept == {1: ANSWER, 3: crash}, "a row that kills the server would do so again"
     assert files == list(tmp_path.iterdir())
+    with Writer(tmp_path, replace(HEADER, created=HEADER.created - 1)) as earlier:
+        earlier.add(Record({**ANSWER.head, "line": 3}, b"{}"))
+    with Writer(tmp_path, replace(HEADER, created=HEADER.created + 2)) as later:
+        later.add(Record({**crash.head, "line": 1}, b"{}"))
+    kept, files = shards.leftovers(tmp_path, replace(HEADER, created=HEADER.created + 3))
+    assert {line: record.head["status"] for line, record in kept.items()} == {1: "succeeded", 3: "succeeded"}
+    assert sorted(files) == sorted(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,58 @@ def test_a_part_that_was_not_asked_for_is_not_appended(tmp_path: Path) -> None:
         assert fetched(server, tmp_path) == CONTENT
 
 
+def test_a_part_that_is_shorter_than_the_rest_is_not_the_whole(tmp_path: Path) -> None:
+    def short(request: Scripted) -> None:
+        start = int(request.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        told = f"bytes {start}-{start + 99}/{len(CONTENT)}"
+        request.reply(206, CONTENT[start : start + 100], Content_Range=told, ETag='"1"')
+
+    with scripted(cut_short(), short, rest) as server:
+        assert fetched(server, tmp_path) == CONTENT
+
+
+def test_parts_of_two_objects_are_not_put_together(tmp_path: Path) -> None:
+    other = CONTENT.replace(b"Question", b"QUESTION")
+
+    def rest_of_another(request: Scripted) -> None:
+        start = int(request.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        told = f"bytes {start}-{len(other) - 1}/{len(other)}"
+        request.reply(206, other[start:], Content_Range=told, ETag='"2"')
+
+    with scripted(cut_short(), rest_of_another, status(200, other, ETag='"2"')) as server:
+        assert fetched(server, tmp_path) == other
+
+
+def test_what_came_of_a_chunk_that_was_cut_is_kept(tmp_path: Path) -> None:
+    def chunk(request: Scripted) -> None:
+        request.protocol_version = "HTTP/1.1"
+        request.send_response(200)
+        for name, value in {"Transfer-Encoding": "chunked", "ETag": '"1"'}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(b"%x\r\n" % len(CONTENT) + CONTENT[:1000])
+        request.close_connection = True
+
+    with scripted(chunk, rest) as server:
+        assert fetched(server, tmp_path) == CONTENT
+        assert server.seen[1][2]["Range"] == "bytes=1000-"
+
+
+def test_a_redirect_to_a_host_that_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with (
+        scripted(status(302, Location="http://a..b/?sig=secret")) as server,
+        pytest.raises(transfer.TransferError) as raised,
+    ):
+        fetched(server, tmp_path)
+    assert "no URL that can be read" in str(raised.value)
+
+
+def test_an_output_url_with_a_host_that_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "output.jsonl").write_bytes(b"{}\n")
+    with pytest.raises(transfer.TransferError, match="no URL that can be read"):
+        transfer.upload(tmp_path / "output.jsonl", "https://bucket..s3.example/o?sig=secret", lambda _: None)
+
+
 def test_a_download_that_advances_is_not_given_up(tmp_path: Path) -> None:
     def thousand(request: Scripted) -> None:
         start = int((request.headers["Range"] or "bytes=0-").removeprefix("bytes=").rstrip("-"))
@@ -206,7 +258,12 @@ def test_a_download_resumes_by_the_date_where_the_etag_is_weak(tmp_path: Path) -
         whole = {"Content_Length": str(len(CONTENT)), "ETag": 'W/"1"', "Last_Modified": date}
         request.reply(200, CONTENT[: len(CONTENT) // 2], **whole)
 
-    with scripted(cut, rest) as server:
+    def rest_by_date(request: Scripted) -> None:
+        half = len(CONTENT) // 2
+        told = {"Content_Range": f"bytes {half}-{len(CONTENT) - 1}/{len(CONTENT)}", "ETag": 'W/"1"'}
+        request.reply(206, CONTENT[half:], **told, Last_Modified=date)
+
+    with scripted(cut, rest_by_date) as server:
         assert fetched(server, tmp_path) == CONTENT
         assert server.seen[1][2]["If-Range"] == date
 

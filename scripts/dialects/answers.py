@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sampling
@@ -14,11 +15,32 @@ from dialects.base import Answer, Ask
 from job import Defaults
 from rows import RowError
 
+_ALWAYS = frozenset({"finish_reason", "prompt_tokens", "completion_tokens"})  # in every row that was answered
+RESERVED = _ALWAYS | {"error"}  # a result that a row gets or may get: an input field of that name moves into `previous`
+_SOMETIMES: dict[str, Callable[[Any], bool]] = {  # further results, and how they are told from a user's own field
+    "reasoning": lambda value: isinstance(value, str),
+    "refusal": lambda value: isinstance(value, str),
+    "tool_calls": lambda value: _objects_with(value, {"function", "name"}),
+    "choices": lambda value: _objects_with(value, {"message", "text"}),
+    "logprobs": lambda value: isinstance(value, dict),  # the option of this name is a flag or a count
+    "prompt_logprobs": lambda value: isinstance(value, list),
+}
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
 _UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
 _PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fields
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
+
+
+def earlier(fields: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of a row that are an earlier job's results: no options, and not to be taken for this job's."""
+    if not fields.keys() >= _ALWAYS:
+        return RESERVED
+    return RESERVED | {name for name, is_result in _SOMETIMES.items() if name in fields and is_result(fields[name])}
+
+
+def _objects_with(value: Any, names: set[str]) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) and item.keys() & names for item in value)
 
 
 def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _STRUCTURE_NAMES = frozenset(
 _MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
 _NOT_THE_REQUEST = frozenset(  # codes of failures without an HTTP status that another attempt may pass
     {"missing", "connection_lost", "request_timeout", "server_crash", "invalid_answer", "schema_mismatch"}
-    | {"internal_error", "file_unavailable"}
+    | {"internal_error", "file_unavailable", "server_error", "unavailable", "rate_limited"}
 )
 _NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
@@ -90,7 +90,8 @@ class Failure:
         """Return the HTTP status that tells whose fault it is: 4xx where the request is to be mended, else 5xx."""
         if self.status is not None and self.status >= 400:
             return self.status
-        return 500 if self.code in _NOT_THE_REQUEST else 400
+        redirected = self.status is not None and self.status >= 300
+        return 500 if redirected or self.code in _NOT_THE_REQUEST else 400
 
     def as_json(self) -> str:
         """Return the error object of this project's own rows."""
@@ -126,6 +127,7 @@ def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: 
     _add_system_prompt(whole, route, defaults.system_prompt)
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
+        sampling.refuse_structure_with_beams(whole)
         _add_schema(whole, route, defaults.schema)
     budget = "" if own.keys() & sampling.BUDGET_NAMES else sampling.BUDGET[route]
     return Ask(route, whole, file_url, governed, budget if budget in whole else "")

@@ -31,7 +31,10 @@ _NESTED = ("inferenceConfig", "textGenerationConfig")
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `modelInput`, where the row has no prompt of its own and was not answered before."""
+    """Tell by `modelInput`, where the row has no prompt of its own and was not asked before."""
+    error = fields.get("error")
+    if isinstance(error, dict) and "errorCode" in error:
+        return False
     return "modelInput" in fields and not fields.keys() & {"prompt", "text", "messages", "modelOutput"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import sampling
 from dialects import answers
 from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
-from job import LOGPROBS, RESULTS, Defaults, Served
+from job import Defaults, Served
 from rows import Row, RowError, quoted
 
 NAME = "prompt"
@@ -79,7 +79,7 @@ def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row's own request options, those of `sampling_params` before those at the top."""
     nested = require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object")
     refuse_stream(nested)
-    results = _results_of_before(fields)
+    results = answers.earlier(fields)
     top = {name: value for name, value in fields.items() if name in sampling.OPTIONS and name not in results}
     return sampling.checked({**top, **nested})
 
@@ -159,19 +159,13 @@ def _pairs(fields: Mapping[str, Any], route: str, served: Served) -> dict[str, A
     return {"model": served.model, **body}
 
 
-def _results_of_before(fields: Mapping[str, Any]) -> frozenset[str]:
-    """Return the fields that an earlier job, or the user, named like a result: they move into `previous`."""
-    told = {name for name in LOGPROBS if isinstance(fields.get(name), dict | list)}  # an option is a flag or a count
-    return frozenset(RESULTS & fields.keys() | told)
-
-
 def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the row with the results of its endpoint."""
     results = answers.results(ask, answer, defaults)
     answers.check_schema(ask, answer, defaults)
-    return row.extended({name: quoted(value) for name, value in results.items()}, _results_of_before(row.fields))
+    return row.extended({name: quoted(value) for name, value in results.items()}, answers.earlier(row.fields))
 
 
 def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the row with its error; a field named like the answer's is not the answer, and moves away."""
-    return row.extended({"error": failure.as_json()}, _results_of_before(row.fields) | {defaults.output_field})
+    return row.extended({"error": failure.as_json()}, answers.earlier(row.fields) | {defaults.output_field})

@@ -23,10 +23,12 @@ _STREAM = frozenset({"stream", "stream_options"})
 def recognises(fields: Mapping[str, Any]) -> bool:
     """Tell by an `input` object of a known shape.
 
-    Beside an instruction or a prompt it is a user's own data, beside an `output` a line that was answered before.
+    Beside an instruction or a prompt it is a user's own data, beside an `output` or a failure it was asked before.
     """
     inner = fields.get("input")
     if not isinstance(inner, dict) or fields.keys() & {"prompt", "text", "messages", "instruction", "output"}:
+        return False
+    if "error" in fields and fields.get("status") == "FAILED":
         return False
     return bool(inner.keys() & _SHAPES)
 

@@ -39,9 +39,10 @@ const GIVEN = new Set(
 );
 
 /** Tell the dialect of an output line that came without its page's notes. */
-function dialectOf(row) {
+function dialectOf(row, outputField) {
   if (!isObject(row)) return "none";
   const keys = Object.keys(row);
+  if (keys.includes(outputField)) return "prompt"; // whatever dialect the row that it was asked from had
   if ("custom_id" in row && "response" in row) return "openai";
   if ("custom_id" in row && isObject(row.result)) return "anthropic";
   if ("recordId" in row && "modelInput" in row) return "bedrock";
@@ -84,7 +85,7 @@ function readAs(meta, output, input, outputField) {
     asked,
     ...meta,
   };
-  view.dialect = meta.dialect || dialectOf(row);
+  view.dialect = meta.dialect || dialectOf(row, outputField || "generated_text");
   const read = READERS[view.dialect] || readNone;
   read(view, row, isObject(asked) ? asked : {}, outputField || "generated_text");
   if (!view.status) view.status = view.error ? "failed" : "succeeded";
@@ -109,7 +110,7 @@ function readPrompt(view, row, asked, outputField) {
   view.tokensOut = numeric(row.completion_tokens);
   if (isObject(row.usage)) readUsage(view, row.usage);
   if (isObject(row.error)) view.error = readError(row.error);
-  if (Array.isArray(row.choices)) view.answers = row.choices.map(readChoice);
+  if (isChoices(row.choices)) view.answers = row.choices.map(readChoice);
   else if (typeof row[outputField] === "string" || row.tool_calls || row.reasoning || row.reasoning_content) {
     const { reasoning, reasoning_content, refusal, tool_calls, logprobs, finish_reason } = row;
     view.answers = [
@@ -132,6 +133,10 @@ function readPrompt(view, row, asked, outputField) {
   );
   if (row.previous !== undefined) view.fields.push(["previous", row.previous]);
 }
+
+/** Tell a server's choices from a field that a user named so. */
+const isChoices = (list) =>
+  Array.isArray(list) && list.length > 0 && list.every((item) => isObject(item) && ("message" in item || "text" in item));
 
 function readOpenai(view, row, asked) {
   view.id = idOf(row, ["custom_id"]);

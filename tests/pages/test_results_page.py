@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from pages.page_gallery import ARABIC, CHINESE, gallery, kinds
 from pages.page_rows import page_row, prompt_rows, summary
-from pages.results_page import make_page, opened, wait_for_line
+from pages.results_page import drop, make_page, opened, wait_for_line
 
 pytestmark = pytest.mark.browser
 
@@ -242,3 +242,16 @@ def test_an_answer_in_a_field_named_like_a_request_s_is_not_shown_as_the_prompt(
         assert "the question" in page.locator(".asked").inner_text()
         assert "the answer" not in page.locator(".asked").inner_text()
         assert "the answer" in page.locator(".given").inner_text()
+
+
+def test_a_row_made_of_another_dialect_s_line_shows_its_own_answer_also_when_it_is_opened(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    line = {"custom_id": "1", "response": {"body": {"choices": [{"message": {"content": "of before"}}]}}}
+    line |= {"choices": ["A", "B"], "generated_text": "of now"}
+    with opened(chromium, make_page(tmp_path, [page_row(1, line, random.Random(1))])) as page:
+        page.wait_for_selector(".given")
+        assert "of now" in page.locator(".given").inner_text()
+        (tmp_path / "output.jsonl").write_bytes(json.dumps({**line, "generated_text": "of later"}).encode() + b"\n")
+        drop(page, tmp_path / "output.jsonl", "Open its rows here")
+        page.wait_for_selector(".given >> text=of later")

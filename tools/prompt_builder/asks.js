@@ -67,13 +67,14 @@ function ownEndpoint(row, job) {
 }
 
 /** Tell whether a field is the log-probabilities of an earlier job and not the option of that name. */
-const isResult = (name, value) =>
-  ["logprobs", "prompt_logprobs"].includes(name) && typeof value === "object" && value !== null;
+const isResult = (name, row) =>
+  ["finish_reason", "prompt_tokens", "completion_tokens"].every((given) => has(row, given)) &&
+  ((name === "logprobs" && isObject(row[name])) || (name === "prompt_logprobs" && Array.isArray(row[name])));
 
 /** List the options of a prompt row as [name, value, path]: those of sampling_params before those at the top. */
 function optionsOf(row, nested) {
   const top = [...CHECKED.keys()]
-    .filter((name) => has(row, name) && !has(nested, name) && !isResult(name, row[name]))
+    .filter((name) => has(row, name) && !has(nested, name) && !isResult(name, row))
     .map((name) => [name, row[name], [name]]);
   return [...top, ...Object.entries(nested).map(([name, value]) => [name, value, ["sampling_params", name]])].filter(
     ([, value]) => value !== null,

@@ -187,7 +187,8 @@ export class ImportView {
 }
 
 async function readFile(file) {
-  const packed = /\.gz$/i.test(file.name);
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const packed = first === 0x1f && second === 0x8b; // whatever its name
   const stream = packed ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
   return decodeBytes(new Uint8Array(await new Response(stream).arrayBuffer()));
 }

@@ -65,8 +65,10 @@ export function dialectOf(row) {
     isObject(row.input) &&
     !has(row, "instruction") &&
     !has(row, "output") &&
+    !(has(row, "error") && row.status === "FAILED") &&
     RUNPOD_SHAPES.some((key) => has(row.input, key))
   )
     return "runpod";
-  return has(row, "modelInput") && !has(row, "modelOutput") ? "bedrock" : "prompt";
+  const failed = isObject(row.error) && has(row.error, "errorCode");
+  return has(row, "modelInput") && !has(row, "modelOutput") && !failed ? "bedrock" : "prompt";
 }
