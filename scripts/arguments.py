@@ -28,8 +28,8 @@ REQUEST_PARAMETERS = (
 )
 
 
-_DEFAULTS = {"MaxTokens": 512, "Temperature": 0.7, "OutputField": "generated_text", "Endpoint": "auto"}
-_DEFAULTS |= {"Prompts": "", "BlockSize": 1}
+_DEFAULTS: dict[str, Any] = {"Prompts": "", "BlockSize": 1, "MaxTokens": 512, "Temperature": 0.7}
+_DEFAULTS |= {"OutputField": "generated_text", "Endpoint": "auto"}
 
 
 def flag(parameter: str) -> str:

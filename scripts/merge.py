@@ -44,7 +44,7 @@ class Retry:
     of_name: str
     of_lines: int
     lines: array.array[int]
-    blank: Lines
+    blank: array.array[int]
 
     @classmethod
     def read(cls, path: Path) -> Retry:
@@ -54,7 +54,7 @@ class Retry:
         if not 0 < len(lines) <= int(value["of_lines"]):
             raise ValueError("its lines are not those of its file")
         numbers = array.array("Q", lines)
-        blank = Lines(parse(value["blank"])) if value.get("blank") else Lines()
+        blank = array.array("Q", Lines(parse(value["blank"])) if value.get("blank") else ())
         return cls(
             str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers, blank
         )
@@ -70,8 +70,11 @@ class Retry:
 
     def place(self, line: int) -> int:
         """Return the number by which the retry has a line of the first file, or 0 when it has not."""
-        place = bisect.bisect_left(self.lines, line)
-        return place + 1 if place < len(self.lines) and self.lines[place] == line else 0
+        return _place(self.lines, line) + 1
+
+    def is_blank(self, line: int) -> bool:
+        """Tell whether a line of the first file was found blank."""
+        return _place(self.blank, line) >= 0
 
     @staticmethod
     def write(folder: Path, sha256: str, source: Input, lines: str, blank: str) -> None:
@@ -96,6 +99,11 @@ class Retry:
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(value), encoding="utf-8")
         temporary.replace(path)
+
+
+def _place(ascending: array.array[int], number: int) -> int:
+    place = bisect.bisect_left(ascending, number)
+    return place if place < len(ascending) and ascending[place] == number else -1
 
 
 def _tells_of_the_same(path: Path, value: dict[str, Any]) -> bool:

@@ -37,11 +37,10 @@ class Results:
         """Yield (line, record, shard or None, raw input line where the line failed and the file has it)."""
         raws = Raws(self.merge.input, (n for n in self.present if not self.merge.succeeded(n)))
         retry = self.merge.input.retry
-        blank = retry.blank if retry else Lines()
         for line in self.present:
             raw = None if self.merge.succeeded(line) else raws.of(line)
             if self.merge.is_missing(line):
-                if line in blank:
+                if retry and retry.is_blank(line):
                     raw = b""
                 yield line, _missing_record(line, raw, self.defaults), None, raw
             else:
