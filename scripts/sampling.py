@@ -214,9 +214,8 @@ def _beams(options: dict[str, Any]) -> None:
     searches = options.get("use_beam_search")
     if options.pop("early_stopping", None) and not searches:
         raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
-    if _object_of(options.get("response_format")).get("type", "text") != "text" or _object_of(
-        options.get("structured_outputs")
-    ):
+    wanted = _object_of(options.get("response_format")).get("type", "text") != "text"
+    if wanted or _object_of(options.get("structured_outputs")):
         refuse_structure_with_beams(options)
     if searches and _is_int(options.get("best_of")):
         options["n"] = max(options.pop("best_of"), options["n"] if _is_int(options.get("n")) else 1)

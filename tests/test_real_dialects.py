@@ -221,7 +221,7 @@ def test_the_openai_package_reads_every_answer_as_a_users_program_does(compared:
 def test_every_option_is_one_that_vllm_reads_or_known_to_be_none(
     place: int, endpoint: str, read_by_vllm: dict[str, list[Any]]
 ) -> None:
-    given = [{option: 1, "use_beam_search": option == "early_stopping"} for option in OPTIONS]
+    given = [{option: 1, "use_beam_search": option in ("early_stopping", "best_of")} for option in OPTIONS]
     named = {name for options in given for name in translated(options, endpoint)}
     assert named - set(read_by_vllm["fields"][place]) == NOT_READ[endpoint]
 
