@@ -125,9 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the assumptions and the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rate", type=float, default=295, help="tokens/s of a full engine (benchmarks 1 and 3)")
-    parser.add_argument("--half", type=float, default=10.6, help="rows in flight at half of it (the same)")
-    parser.add_argument("--load", type=float, default=35, help="s until a worker's first row (benchmark 10)")
+    parser.add_argument("--rate", type=float, default=541, help="tokens/s of a full engine (benchmarks 1 and 3)")
+    parser.add_argument("--half", type=float, default=11.6, help="rows in flight at half of it (the same)")
+    parser.add_argument("--load", type=float, default=31, help="s until a worker's first row (benchmark 10)")
     parser.add_argument("--overhead", type=float, default=3.5, help="s around a task (0.5: benchmark 5; 3 assumed)")
     parser.add_argument("--shortest", type=int, default=4, help="tokens of the shortest answer")
     parser.add_argument("--longest", type=int, default=252, help="tokens of the longest; lengths are spread evenly")

@@ -4,7 +4,7 @@
 usage: run_all.py [--quick] [--output FILE] [ROW ...]      for example: run_all.py, run_all.py 4 5, run_all.py --quick 1
 
 Needs Linux, Python 3.11 or newer and PyPI; makes its environments and the model by tools/setup_env.py. The whole takes
-about 20 minutes on two idle cores, 5 GB of disk in the temporary folder (TMPDIR), and a machine that does nothing else:
+10 to 20 minutes on two idle cores, 5 GB of disk in the temporary folder (TMPDIR), and a machine that does nothing else:
 ratios are of runs that follow each other. --quick takes small sizes, to see that everything runs; its figures are no
 measurement. --output writes the table there, too. Exit status 0 when every row could be measured, also below its goal.
 """
