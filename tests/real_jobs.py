@@ -24,6 +24,8 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 RUN_PYTHON = os.environ["VLLM_BATCH_RUN_PYTHON"]
 SMALL = "--dtype float32 --enforce-eager"  # what a CPU starts fastest with
 TOOLS = "--enable-auto-tool-choice --tool-call-parser hermes"
+NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}  # a longer call could be cut
+TOOL = {"type": "function", "function": {"name": "f", "parameters": NOTHING}}
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 

@@ -31,7 +31,7 @@ CORPUS = [
     "../../../../etc/passwd",
     "/etc/passwd\x00.jsonl",
     "..\\..\\windows",
-    "$(touch /tmp/owned)", "`id`", "; rm -rf /", "|| true", "%s%n", "{0.__class__}", "${HOME}",
+    "$(touch /tmp/owned)", "`id`", "; rm -rf /", "|| touch /tmp/owned", "%s%n", "{0.__class__}", "${HOME}",
     "{{ ''.__class__.__mro__[1].__subclasses__() }}",
     "{% for x in range(10**9) %}{% endfor %}",
     "{{Param.HfToken}}",
