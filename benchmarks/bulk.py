@@ -14,7 +14,7 @@ from figures import SCRIPTS
 
 sys.path.insert(0, str(SCRIPTS))
 
-import shards
+from results import shards
 
 STEP = 997  # a prime: texts begin everywhere in the pool
 MODEL = "benchmark"

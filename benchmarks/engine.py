@@ -29,7 +29,7 @@ from session import Session
 
 sys.path.insert(0, str(SCRIPTS))
 
-import server
+from engine import server
 
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
 VLLM_ARGS = "--dtype float32 --enforce-eager"  # compiling takes minutes at each start of the CPU build, on both sides

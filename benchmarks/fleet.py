@@ -27,7 +27,7 @@ from figures import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-import advice
+from checking import advice
 
 HOUR = 3600.0  # seconds
 WORKERS = (1, 8, 64)

@@ -21,8 +21,8 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from page import PageRow  # noqa: E402 - found by the line above
-from pages.page_rows import prompt_rows, summary, write_page  # noqa: E402
+from page.writer import PageRow  # noqa: E402 - found by the line above
+from support.pages.page_rows import prompt_rows, summary, write_page  # noqa: E402
 
 ROWS = 100_000
 SIZE_GOAL, FIRST_GOAL, SEARCH_GOAL = 0.35, 2.0, 0.3  # of output.jsonl; seconds; seconds

@@ -46,7 +46,7 @@ def prepare(path: Path, folder: Path) -> int:
     from figures import SCRIPTS
 
     sys.path.insert(0, str(SCRIPTS))
-    import source
+    from rows import source
 
     started = time.perf_counter()
     source.prepare(str(path), "", folder, lambda _: None)

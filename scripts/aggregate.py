@@ -23,16 +23,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-import arguments
-import host
-import job
-import ranges
-import source
-import summary
-import transfer
-from merge import DAMAGED, Merge, Retry, input_of
-from page import Page
-from results import Raws, Results, page_row
+from host import runner, transfer
+from job import arguments
+from job.defaults import Defaults, JobError, check_output_field
+from page.writer import Page
+from results import summary
+from results.in_order import Raws, Results, page_row
+from results.merge import DAMAGED, Merge, Retry, input_of
+from rows import ranges, source
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 _REPLACED = (
@@ -40,7 +38,7 @@ _REPLACED = (
     "still in results/. A file whose lines were changed is another input: give each an OutputDir of its own, and merge "
     "the first once more"
 )
-EXPECTED = (job.JobError, source.SourceError, transfer.TransferError, ranges.RangeError, OSError)
+EXPECTED = (JobError, source.SourceError, transfer.TransferError, ranges.RangeError, OSError)
 
 
 class Canceled(Exception):
@@ -69,10 +67,10 @@ def main(argv: list[str] | None = None) -> int:
         try:
             return aggregate(given)
         except Canceled as error:
-            host.fail(str(error))
+            runner.fail(str(error))
             return 143
         except EXPECTED as error:
-            host.fail(f"{error}{'; free some space and run it again' if getattr(error, 'errno', 0) == 28 else ''}")
+            runner.fail(f"{error}{'; free some space and run it again' if getattr(error, 'errno', 0) == 28 else ''}")
             return 1
 
 
@@ -87,14 +85,14 @@ def aggregate(given: argparse.Namespace) -> int:
     output = given.output_dir / "output"
     output.mkdir(parents=True, exist_ok=True)
     if _is_done(given.input_file, output):
-        host.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
+        runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
-    found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, host.say)
+    found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, runner.say)
     merge = Merge(input_of(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
     _recall(merge, given, output)
-    defaults = job.Defaults(output_field=job.checked_output_field(given.output_field))
+    defaults = Defaults(output_field=check_output_field(given.output_field))
     with contextlib.closing(merge), Page(output) as page:
         tally = _write_rows(Results(merge, defaults), output, page)
         whole = summary.made(tally, merge, given)
@@ -103,7 +101,7 @@ def aggregate(given: argparse.Namespace) -> int:
         )
         report = page.write(output / "results.html", whole)
     if report.held < report.rows:
-        host.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
+        runner.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
     _report(whole, output)
     _send(arguments.secret(given.output_url_file), output / "output.jsonl")
     return 0
@@ -215,21 +213,21 @@ def _write_whole(path: Path, content: bytes) -> None:
 def _report(whole: dict[str, Any], output: Path) -> None:
     """Say how it went, and what to run again."""
     for note in whole["notes"]:
-        host.say(f"note: {note}")
-    host.say(
+        runner.say(f"note: {note}")
+    runner.say(
         f"{whole['requested']:,} lines requested: {whole['succeeded']:,} succeeded, {whole['failed']:,} failed "
         f"({whole['missing']:,} of them missing), {whole['blank']:,} blank, {whole['past_end']:,} past the end"
     )
     for code, count in whole["errors"].items():
-        host.say(f"  {count:,} x {code}")
+        runner.say(f"  {count:,} x {code}")
     if whole["failed"]:
         again = f"Prompts={whole['rerun']} (with BlockSize=1)" if whole["rerun"] else "InputFile=retry.jsonl"
-        host.say(f"to run the failed lines again into the same OutputDir: {again}")
+        runner.say(f"to run the failed lines again into the same OutputDir: {again}")
     if whole["not_requested"]:
-        host.say(f"{whole['not_requested']:,} lines of {whole['input']['name']!r} were not asked for")
-    host.say(f"results: {output / 'results.html'}")
-    host.status(f"{whole['succeeded']}/{whole['requested']} lines succeeded, {whole['failed']} failed")
-    host.progress(100)
+        runner.say(f"{whole['not_requested']:,} lines of {whole['input']['name']!r} were not asked for")
+    runner.say(f"results: {output / 'results.html'}")
+    runner.status(f"{whole['succeeded']}/{whole['requested']} lines succeeded, {whole['failed']} failed")
+    runner.progress(100)
 
 
 def _send(url: str, path: Path) -> None:
@@ -237,12 +235,12 @@ def _send(url: str, path: Path) -> None:
     if not url:
         return
     try:
-        transfer.upload(path, url, host.say)
-        host.say(f"output.jsonl was sent to {transfer.shown(url)}")
+        transfer.upload(path, url, runner.say)
+        runner.say(f"output.jsonl was sent to {transfer.shown(url)}")
     except transfer.TransferError as error:
-        host.say(f"WARNING: output.jsonl was not sent, it is in OutputDir: {error}")
-        host.status(f"output.jsonl was not sent: {error}")
+        runner.say(f"WARNING: output.jsonl was not sent, it is in OutputDir: {error}")
+        runner.status(f"output.jsonl was not sent: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(host.run(main))
+    sys.exit(runner.run(main))

@@ -22,31 +22,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import arguments
 import dialects
-import host
-import job
-import ordering
-import ranges
-import readiness
-import recovery
-import rows
-import server
-import shards
-import source
-import transfer
-from client import Client, refusal, room_for, surprise
+from asking import order
+from asking.client import Client, refusal, room_for, surprise
+from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
+from asking.patience import Patience
+from asking.progress import Tally
 from dialects.base import Answer, Dialect, Failure
-from dispatch import Dispatcher, Limits, Pending, ServerGone
-from patience import Patience
-from progress import Tally
-from records import failed_record, row_digest, usage
-from rows import Row, RowError
+from engine import readiness, recovery, server
+from host import runner, transfer
+from job import arguments
+from job.defaults import JobError
+from results import shards
+from results.outcome import failed_record, row_digest, usage
+from rows import ranges, source
+from rows.errors import RowError
+from rows.row import Row, is_blank, parse
 
 NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
 NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
 STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
-EXPECTED = (ServerGone, server.ServerError, job.JobError, source.SourceError, transfer.TransferError, OSError)
+EXPECTED = (ServerGone, server.ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
 
 class TooManyFailures(Exception):
@@ -77,14 +73,14 @@ def main(argv: list[str] | None = None) -> int:
     try:
         asyncio.run(Chunk(given).run())
     except Canceled as error:
-        host.fail(str(error))
+        runner.fail(str(error))
         return 143
     except TooManyFailures as error:
-        host.fail(str(error))
+        runner.fail(str(error))
         return 1
     except EXPECTED as error:
         advice = "; give the disk more room, what was answered is kept" if getattr(error, "errno", 0) == 28 else ""
-        host.fail(f"{error}{advice}")
+        runner.fail(f"{error}{advice}")
         return 1
     return 0
 
@@ -100,7 +96,7 @@ class Chunk:
             raise server.ServerError("the session has no server: its environment was not entered")
         self._served = readiness.load_served(given.session_dir)
         self._source = source.prepare(
-            given.input_file, arguments.secret(given.input_url_file), given.session_dir, host.say
+            given.input_file, arguments.secret(given.input_url_file), given.session_dir, runner.say
         )
         self._lines = ranges.of_values(given.values, given.block_size)
         self._folder = given.output_dir / "output" / "results"
@@ -119,7 +115,7 @@ class Chunk:
             for path in leftovers:
                 path.unlink(missing_ok=True)
             if kept:
-                host.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
+                runner.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
             dispatcher = self._dispatcher()
             canceled = self._listen(dispatcher)
             showing = asyncio.create_task(self._tally.keep_showing())
@@ -134,7 +130,7 @@ class Chunk:
             if self._tally.done < self._tally.rows:
                 raise Canceled(f"ended with {self._tally.done} of {self._tally.rows} rows done; they are kept")
             path = self._writer.finish(self._keeper.loads)
-        host.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
+        runner.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
         self._say_past_end()
 
     def _header(self) -> shards.Header:
@@ -158,7 +154,7 @@ class Chunk:
         given, keeper = self._given, self._keeper
         concurrency = room_for(given.max_concurrency)
         if concurrency < given.max_concurrency:
-            host.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
+            runner.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
         limits = Limits(concurrency, given.max_attempts, given.row_timeout_seconds)
         key = readiness.session_key()
         return Dispatcher(
@@ -176,18 +172,18 @@ class Chunk:
         """Return what is to be asked, lazily and in the order in which it is asked."""
         missing = (numbered for numbered in self._source.read(self._lines) if numbered[0] not in answered)
         asks = (pending for pending in map(self._prepared, missing) if pending)
-        return ordering.in_order(asks)
+        return order.in_order(asks)
 
     def _prepared(self, numbered: tuple[int, bytes]) -> Pending | None:
         """Return a line's request; a blank line and one that cannot be asked are recorded here."""
         line, raw = numbered
-        if rows.is_blank(raw):
+        if is_blank(raw):
             self._add(shards.Record({"line": line, "status": "blank"}, b""))
             return None
         dialect: Dialect | None = None
         row: Row | None = None
         try:
-            row = rows.parse(line, raw)
+            row = parse(line, raw)
             dialect = dialects.recognise(row.fields)
             ask = dialect.ask(row, self._defaults, self._served)
             pending = Pending(line, ask, ask.encoded())
@@ -230,7 +226,7 @@ class Chunk:
         if limit < 100 and self._tally.failed * 100 > limit * self._tally.rows:
             raise TooManyFailures(
                 f"{self._tally.failed} of the chunk's {self._tally.rows} rows failed, more than MaxFailedPercent "
-                f"({limit:g}) allows; the last: {host.printable(record.output.decode('utf-8', 'replace'), 600)}"
+                f"({limit:g}) allows; the last: {runner.printable(record.output.decode('utf-8', 'replace'), 600)}"
             )
 
     def _listen(self, dispatcher: Dispatcher) -> asyncio.Event:
@@ -246,17 +242,17 @@ class Chunk:
             canceled.set()
             dispatcher.stop()
             left = _notice_seconds(Path.cwd())
-            host.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
+            runner.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
             loop.call_later(left, give_up)
 
         loop.add_signal_handler(signal.SIGTERM, notice)
-        loop.set_exception_handler(lambda _, context: host.say(f"asyncio: {context.get('message')}"))
+        loop.set_exception_handler(lambda _, context: runner.say(f"asyncio: {context.get('message')}"))
         return canceled
 
     def _say_past_end(self) -> None:
         past = len(self._lines) - self._tally.rows
         if past:
-            host.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
+            runner.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
 
 
 def _notice_seconds(folder: Path) -> float:
@@ -271,4 +267,4 @@ def _notice_seconds(folder: Path) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(host.run(main))
+    sys.exit(runner.run(main))

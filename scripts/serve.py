@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import signal
 import sys
 import time
@@ -16,21 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import arguments
-import host
-import job
-import ranges
-import readiness
-import secrets_manager
-import server
-import shards
-import source
-import transfer
-from job import Served
-from server import ServerError, Settings, State
+from engine import readiness, server
+from engine.facts import Served
+from engine.server import ServerError, Settings, State
+from host import runner, secrets_manager, transfer
+from job import arguments
+from job.defaults import JobError
+from rows import ranges, source
 
 EXPECTED = (
-    ServerError, job.JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
+    ServerError, JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
     secrets_manager.SecretError, OSError,
 )  # fmt: skip
 
@@ -62,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return start(given) if given.action == "start" else stop(given.session_dir)
     except EXPECTED as error:
-        host.fail(str(error))
+        runner.fail(str(error))
         return 1
 
 
@@ -93,16 +89,16 @@ def start(given: argparse.Namespace) -> int:
         state, facts = _bring_up(settings, given.session_dir, key, lambda: _prepare_input(given, input_url, wanted))
     readiness.save_served(facts, given.session_dir)
     what = "chat" if facts.chat else "no chat template: prompts are completed as text"
-    host.say(f"{state.model} answers at {state.url} after {time.monotonic() - begun:.1f} s ({what})")
-    host.status(f"{state.model} is ready")
+    runner.say(f"{state.model} answers at {state.url} after {time.monotonic() - begun:.1f} s ({what})")
+    runner.status(f"{state.model} is ready")
     return 0
 
 
 def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lines) -> None:
     """Make the input ready, and refuse a range that none of its lines is in."""
-    found = source.prepare(given.input_file, input_url, given.session_dir, host.say)
+    found = source.prepare(given.input_file, input_url, given.session_dir, runner.say)
     source.refuse_other_text(found)
-    host.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
+    runner.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
     if not wanted.up_to(found.lines):
         raise source.SourceError(
             f"Prompts {given.prompts!r} is past the end of {found.name}, which has {found.lines:,} lines; "
@@ -112,11 +108,11 @@ def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lin
 
 def _set_secrets(given: argparse.Namespace) -> str:
     """Put the key and the token into the session's environment, hidden from its log; return the key."""
-    key = shards.new_token() + shards.new_token() + shards.new_token()
-    host.set_secret(server.KEY_VARIABLE, key)
+    key = secrets.token_hex(18)
+    runner.set_secret(server.KEY_VARIABLE, key)
     token = secrets_manager.hugging_face_token(given.hf_token_secret_id, arguments.secret(given.hf_token_file))
     if token:
-        host.set_secret("HF_TOKEN", token)
+        runner.set_secret("HF_TOKEN", token)
         os.environ["HF_TOKEN"] = token
     return key
 
@@ -125,7 +121,7 @@ def _bring_up(settings: Settings, folder: Path, key: str, meanwhile: Callable[[]
     """Start the server and wait for it; on any way out but success its whole group is ended."""
     try:
         state = server.launch(settings, folder, key)
-        host.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
+        runner.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
         meanwhile()
         return readiness.wait_until_ready(state, folder, key)
     except BaseException:
@@ -146,13 +142,13 @@ def stop(folder: Path) -> int:
     """End the session's server, if it has one."""
     state = server.load(folder)
     if state is None:
-        host.say("no server was started")
+        runner.say("no server was started")
         return 0
     killed = server.stop(state)
     if not state.external:
-        host.say("the server had to be killed" if killed else "the server has ended")
+        runner.say("the server had to be killed" if killed else "the server has ended")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(host.run(main))
+    sys.exit(runner.run(main))

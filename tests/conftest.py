@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from merge_job import Job
+from support.merge_job import Job
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@
 usage: run_all.py [ARGUMENT OF PYTEST ...]      for example: run_all.py -k ranges, run_all.py -m "not vllm and not farm"
 
 Needs Linux, Python 3.11 or newer and PyPI. Chromium and the libraries of the submission form come from apt-get when
-they are missing and this runs as root on Debian or Ubuntu. Then: ruff, mypy and pytest, in the environments of
-tools/setup_env.py. Exit status 0 only when all of them passed and at least one test ran.
+they are missing and this runs as root on Debian or Ubuntu. Then: ruff, mypy, import-linter and pytest, in the
+environments of tools/setup_env.py. Exit status 0 only when all of them passed and at least one test ran.
 
 The tests find what was set up in these variables, and the test environment's programs first on PATH:
 
@@ -74,6 +74,7 @@ def checks(arguments: Sequence[str]) -> list[tuple[str, list[str]]]:
         ("ruff check", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("mypy", ["mypy", "scripts", "tools"]),
+        ("rooms", ["env", "PYTHONPATH=scripts", "lint-imports", "--no-cache"]),
         ("pytest", ["python", "-m", "pytest", *arguments]),
     ]
 

@@ -24,13 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import advice
-import inspection
-from census import EXAMPLES, Problem
-from inspection import MENDING, PARAMETERS, Checked
-
-import arguments  # isort: skip  (census first: it makes scripts/ importable)
-import host
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking import advice, inspection
+from checking.census import EXAMPLES, Problem
+from checking.inspection import MENDING, PARAMETERS, Checked
+from host import runner
+from job import arguments
 
 TRIAL_LINES = 10
 SIZED = ("Prompts", "BlockSize", "ChunkSize")
@@ -90,10 +89,10 @@ def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
     """Return the findings as lines for a person."""
     size = f"{found['input']['bytes'] / 1e6:,.1f} MB"
     blank = f", {found['blank']:,} of them blank" if found["blank"] else ""
-    shown = [host.printable(f"{found['input']['name']}: {found['input']['lines']:,} lines, {size}{blank}")]
+    shown = [runner.printable(f"{found['input']['name']}: {found['input']['lines']:,} lines, {size}{blank}")]
     shown.append(f"rows: {found['rows']:,} looked at, {found['sound']:,} fine, {found['failing']:,} with a problem")
     shown += [f"  {count:,} x {name}" for name, count in found["dialects"].items()]
-    shown += [f"  {count:,} to {host.printable(route)}" for route, count in found["endpoints"].items()]
+    shown += [f"  {count:,} to {runner.printable(route)}" for route, count in found["endpoints"].items()]
     shown += ["", *inspection.problems(checked)] if found["failing"] else []
     notes = inspection.notes(checked)
     shown += ["", *(f"note: {note}" for note in notes)] if notes else []
@@ -116,7 +115,7 @@ def _estimated(estimate: Mapping[str, Any]) -> list[str]:
     ]
     price, cost = estimate["price_per_hour"], estimate["cost"]
     shown += [f"cost: about {cost:,.2f}, at {price:g} for a worker's hour"] if cost is not None else []
-    return shown + [f"  assumed: {host.printable(text)}" for text in estimate["assumptions"]]
+    return shown + [f"  assumed: {runner.printable(text)}" for text in estimate["assumptions"]]
 
 
 def _positive(text: str) -> float:
@@ -168,7 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             summary=asked.summary,
         )
     except (*inspection.UNUSABLE, advice.AdviceError) as error:
-        text = host.printable(str(error))
+        text = runner.printable(str(error))
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
     lines = checked.source.lines

@@ -23,12 +23,11 @@ if sys.version_info < (3, 11):  # noqa: UP036  (a submitter's python3 may be any
     print("not checked: the checks need Python 3.11 or newer as python3", file=sys.stderr)
     sys.exit(0)
 
-import advice
-import inspection
-from inspection import PARAMETERS, Checked, is_all
-
-import host  # isort: skip
-import job
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking import advice, inspection
+from checking.inspection import PARAMETERS, Checked, is_all
+from host import runner
+from job.defaults import JobError
 
 CHECKED_LINES = 100_000  # of a larger file, so that a submission waits seconds and not minutes
 MANY_TASKS = 1_000  # from here on larger blocks or chunks are suggested
@@ -114,14 +113,14 @@ def _changes(submission: Mapping[str, Any], prompts: str) -> dict[str, Any]:
 
 def say(text: str) -> None:
     """Show a line to the person who submits."""
-    print(host.printable(text), file=sys.stderr, flush=True)
+    print(runner.printable(text), file=sys.stderr, flush=True)
 
 
 def main() -> int:
     """Check the submission on stdin; return 1, with the reason told, when it should not go on."""
     try:
         changes = hook(json.load(sys.stdin))
-    except (Refused, job.JobError) as error:
+    except (Refused, JobError) as error:
         say(f"NOT SUBMITTED: {error}")
         return 1
     if changes:

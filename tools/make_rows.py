@@ -28,9 +28,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-import layouts
-import tables
-from tables import RowsError
+from conversion import layouts, tables
+from conversion.tables import RowsError
 
 
 def rows(

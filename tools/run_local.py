@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import setup_env
-from openjd_log import printable, readable
+from local.openjd_log import printable, readable
 from setup_env import SetupError, say
 
 BUNDLE = Path(__file__).resolve().parent.parent

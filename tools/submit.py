@@ -25,16 +25,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import advice
-import farm_job
-import inspection
+import bundle  # noqa: F401  (puts scripts/ on the path)
 import run_local
-from farm_job import FarmJob, FarmJobError, NoJob, Note
+from checking import advice, inspection
+from host import runner
+from job.defaults import JobError
 from run_local import RunError
 from setup_env import SetupError, say
-
-import host  # isort: skip  (inspection first: it makes scripts/ importable)
-import job
+from submission import farm_job
+from submission.farm_job import FarmJob, FarmJobError, NoJob, Note
 
 
 def _whole(path: str | Path) -> str:
@@ -99,7 +98,7 @@ def show_check(chosen: Mapping[str, str]) -> inspection.Checked:
         raise NotSubmitted(str(error)) from None
     say(f"{found.source.name}: {found.census.sound:,} of {found.census.nonblank:,} rows are fine")
     for line in [*inspection.problems(found), *(f"note: {note}" for note in inspection.notes(found))]:
-        say(host.printable(line))
+        say(runner.printable(line))
     if found.census.hopeless:
         raise NotSubmitted("no row could be answered; see above")
     return found
@@ -188,8 +187,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if asked.local:  # the job's own Aggregate sees every shard of the folder
             return run_local.run(input_file=None, parameters=chosen, verbose=asked.verbose)
         return submit(chosen, asked)
-    except (NotSubmitted, job.JobError) as error:
-        say(f"NOT SUBMITTED: {host.printable(str(error))}")
+    except (NotSubmitted, JobError) as error:
+        say(f"NOT SUBMITTED: {runner.printable(str(error))}")
         return 2
     except (FarmJobError, RunError, SetupError) as error:
         say(f"submit: {error}")

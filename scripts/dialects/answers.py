@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import sampling
 from dialects.base import Answer, Ask
-from job import Defaults
-from rows import RowError
+from engine import routes
+from job.defaults import Defaults
+from rows.errors import RowError
 
 _ALWAYS = frozenset({"finish_reason", "prompt_tokens", "completion_tokens"})  # in every row that was answered
 RESERVED = _ALWAYS | {"error"}  # a result that a row gets or may get: an input field of that name moves into `previous`
@@ -50,7 +50,7 @@ def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
     """
     body = answer.body
     try:
-        if ask.route not in sampling.GENERATING:
+        if ask.route not in routes.GENERATING:
             return _pooling(ask.route, body)
         usage = body.get("usage") or {}
         tokens = {
@@ -111,10 +111,10 @@ def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
 
 
 _READERS = {
-    sampling.CHAT: _chat,
-    sampling.COMPLETIONS: _completion,
-    sampling.RESPONSES: _response,
-    sampling.MESSAGES: _message,
+    routes.CHAT: _chat,
+    routes.COMPLETIONS: _completion,
+    routes.RESPONSES: _response,
+    routes.MESSAGES: _message,
 }
 
 

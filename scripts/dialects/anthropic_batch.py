@@ -11,9 +11,11 @@ from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
-from job import Defaults, Served
-from rows import Row, RowError, quoted
-from sampling import MESSAGES
+from engine.facts import Served
+from engine.routes import MESSAGES
+from job.defaults import Defaults
+from rows.errors import RowError
+from rows.row import Row, quoted
 
 NAME = "anthropic"
 _TYPES = {

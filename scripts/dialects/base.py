@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import sampling
-from job import ANY_ROUTE, Defaults, Served
-from rows import Row, RowError, quoted, shown
+from engine import routes
+from engine.facts import Served
+from engine.routes import ANY_ROUTE
+from job.defaults import Defaults
+from job.options import BUDGET, BUDGET_NAMES, refuse_structure_with_beams, translate_options
+from rows.errors import RowError
+from rows.row import Row, quoted, shown
 
 _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
     | {"guided_json_object", "text", "output_config"}
 )
-_MESSAGES_OPTIONS = sampling.BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
+_MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
 _NOT_THE_REQUEST = frozenset(  # codes of failures without an HTTP status that another attempt may pass
     {"missing", "connection_lost", "request_timeout", "server_crash", "invalid_answer", "schema_mismatch"}
     | {"internal_error", "file_unavailable", "server_error", "unavailable", "rate_limited"}
@@ -59,7 +63,7 @@ class Ask:
         """
         if not self.lent or failure.status != 400 or not _NO_ROOM.search(failure.message):
             return None
-        if self.route in (sampling.CHAT, sampling.RESPONSES):
+        if self.route in (routes.CHAT, routes.RESPONSES):
             return replace(self, body={**self.body, self.lent: None}, lent="")
         half = self.body[self.lent] // 2
         return replace(self, body={**self.body, self.lent: half}) if half else None
@@ -121,15 +125,15 @@ def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: 
     """Return the request with the job's defaults put where the row says nothing."""
     own = {name: value for name, value in body.items() if value is not None}
     own.setdefault("model", served.model)
-    if route not in sampling.GENERATING:
+    if route not in routes.GENERATING:
         return Ask(route, own, file_url)
-    whole = sampling.translated({**_lent(own, route, defaults, served), **own}, route)
+    whole = translate_options({**_lent(own, route, defaults, served), **own}, route)
     _add_system_prompt(whole, route, defaults.system_prompt)
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
-        sampling.refuse_structure_with_beams(whole)
+        refuse_structure_with_beams(whole)
         _add_schema(whole, route, defaults.schema)
-    budget = "" if own.keys() & sampling.BUDGET_NAMES else sampling.BUDGET[route]
+    budget = "" if own.keys() & BUDGET_NAMES else BUDGET[route]
     return Ask(route, whole, file_url, governed, budget if budget in whole else "")
 
 
@@ -139,13 +143,13 @@ def _lent(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
     if own.get("use_beam_search"):
         options["temperature"] = 0  # as vLLM's LLM.beam_search has it
     unwanted: set[str] = set()
-    for group in (sampling.BUDGET_NAMES, _STRUCTURE_NAMES, {"stop", "stop_sequences"}):
+    for group in (BUDGET_NAMES, _STRUCTURE_NAMES, {"stop", "stop_sequences"}):
         if own.keys() & group or (group is _STRUCTURE_NAMES and defaults.schema is not None):
             unwanted |= group
-    if route == sampling.MESSAGES:
+    if route == routes.MESSAGES:
         unwanted |= options.keys() - _MESSAGES_OPTIONS
     kept = {name: value for name, value in options.items() if name not in unwanted}
-    for name in kept.keys() & sampling.BUDGET_NAMES:
+    for name in kept.keys() & BUDGET_NAMES:
         kept[name] = min(kept[name], served.tokens or kept[name])
     return kept
 
@@ -153,23 +157,23 @@ def _lent(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
 def _add_system_prompt(body: dict[str, Any], route: str, text: str) -> None:
     if not text:
         return
-    if route == sampling.CHAT and isinstance(messages := body.get("messages"), list):
+    if route == routes.CHAT and isinstance(messages := body.get("messages"), list):
         roles = {m.get("role") for m in messages if isinstance(m, dict)}
         if not roles & {"system", "developer"}:
             body["messages"] = [{"role": "system", "content": text}, *messages]
-    elif route == sampling.RESPONSES:
+    elif route == routes.RESPONSES:
         body.setdefault("instructions", text)
-    elif route == sampling.MESSAGES:
+    elif route == routes.MESSAGES:
         body.setdefault("system", text)
 
 
 def _add_schema(body: dict[str, Any], route: str, schema: dict[str, Any] | None) -> None:
     named = {"name": "response", "schema": schema, "strict": True}
-    if route == sampling.CHAT:
+    if route == routes.CHAT:
         body["response_format"] = {"type": "json_schema", "json_schema": named}
-    elif route == sampling.COMPLETIONS:
+    elif route == routes.COMPLETIONS:
         body["structured_outputs"] = {"json": schema}
-    elif route == sampling.RESPONSES:
+    elif route == routes.RESPONSES:
         body["text"] = {"format": {"type": "json_schema", **named}}
     else:
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
@@ -185,7 +189,7 @@ def route_of(url: Any, served: Served) -> str:
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
     known = [route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE]
     if not known:
-        told = "is no endpoint that answers rows; all of them are ROUTES in scripts/job.py"
+        told = "is no endpoint that answers rows; all of them are ROUTES in scripts/engine/routes.py"
         raise RowError("invalid_url", f'"url" {shown(url)} {told}')
     for route in known:
         if served.has(route):

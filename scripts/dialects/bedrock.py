@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sampling
 from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
-from job import Defaults, Served
-from rows import Row, quoted
+from engine import routes
+from engine.facts import Served
+from job.defaults import Defaults
+from job.options import check_options
+from rows.row import Row, quoted
 
 NAME = "bedrock"
 _RESERVED = frozenset({"modelOutput", "error"})
@@ -42,17 +44,17 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the record's request."""
     model_input = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
     refuse_stream(model_input)
-    options = sampling.checked(_options(model_input))
+    options = check_options(_options(model_input))
     if "messages" in model_input:
         check_messages(model_input["messages"], "modelInput.messages")
         messages = [{**message, "content": _content(message.get("content"))} for message in model_input["messages"]]
         system = _text(model_input.get("system"))
         if system:
             messages.insert(0, {"role": "system", "content": system})
-        return generating(sampling.CHAT, {"messages": messages, **options}, defaults, served)
+        return generating(routes.CHAT, {"messages": messages, **options}, defaults, served)
     prompt = model_input.get("prompt", model_input.get("inputText"))
     text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
-    return generating(sampling.COMPLETIONS, {"prompt": text, **options}, defaults, served)
+    return generating(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)
 
 
 def _options(model_input: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, generating, refuse_stream, require, route_of
-from job import Defaults, Served
-from rows import Row, RowError, quoted, shown
+from engine.facts import Served
+from job.defaults import Defaults
+from rows.errors import RowError
+from rows.row import Row, quoted, shown
 
 NAME = "openai"
 _AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sampling
 from dialects import answers
 from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
-from job import Defaults, Served
-from rows import Row, RowError, quoted
+from engine import routes
+from engine.facts import Served
+from job.defaults import Defaults
+from job.options import OPTIONS, check_options
+from rows.errors import RowError
+from rows.row import Row, quoted
 
 NAME = "prompt"
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
@@ -39,7 +42,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     if route in _COMPARING:
         return Ask(route, {**_named(row.fields, options), **_pairs(row.fields, _COMPARING[route], served)})
     content = _content(row.fields, defaults)
-    if route not in sampling.GENERATING:
+    if route not in routes.GENERATING:
         body = {"model": served.model, **_named(row.fields, _pooling(options, defaults)), **_input(content, route)}
         return Ask(route, body)
     body = {**_named(row.fields, options), **_generation_input(content, route, system, defaults, served)}
@@ -55,8 +58,8 @@ def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str
     pair = _pair_route(fields)
     if not served.routes and pair and defaults.template is None and not _asks(fields):
         return pair  # nothing else could be asked of it
-    if served.has(sampling.CHAT) or served.has(sampling.COMPLETIONS):
-        return sampling.CHAT if served.chat or isinstance(fields.get("messages"), list) else sampling.COMPLETIONS
+    if served.has(routes.CHAT) or served.has(routes.COMPLETIONS):
+        return routes.CHAT if served.chat or isinstance(fields.get("messages"), list) else routes.COMPLETIONS
     if pair and served.has(pair):
         return pair
     able = [route for route in (_EMBEDDINGS, _CLASSIFY, _SCORE, _POOLING) if route in served.routes]
@@ -80,8 +83,8 @@ def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
     nested = require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object")
     refuse_stream(nested)
     results = answers.earlier(fields)
-    top = {name: value for name, value in fields.items() if name in sampling.OPTIONS and name not in results}
-    return sampling.checked({**top, **nested})
+    top = {name: value for name, value in fields.items() if name in OPTIONS and name not in results}
+    return check_options({**top, **nested})
 
 
 def _system(fields: Mapping[str, Any], options: dict[str, Any]) -> str | None:
@@ -103,7 +106,7 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]
 
 def _pooling(options: dict[str, Any], defaults: Defaults) -> dict[str, Any]:
     """Return the options that mean something where nothing is generated, and those that this project does not know."""
-    unread = sampling.OPTIONS.keys() - _POOLING_OPTIONS
+    unread = OPTIONS.keys() - _POOLING_OPTIONS
     lent = {name: value for name, value in defaults.options.items() if name in _POOLING_OPTIONS}
     return lent | {name: value for name, value in options.items() if name not in unread}
 
@@ -127,20 +130,20 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
 def _generation_input(
     content: str | list[Any], route: str, system: str | None, defaults: Defaults, served: Served
 ) -> dict[str, Any]:
-    if route == sampling.COMPLETIONS:
+    if route == routes.COMPLETIONS:
         if not isinstance(content, str):
             raise RowError("invalid_value", '"messages" cannot be asked on completions; write a "prompt"')
         before = system or defaults.system_prompt
         return {"prompt": f"{before}\n\n{content}" if before else content}
-    if not served.chat and route == sampling.CHAT:
+    if not served.chat and route == routes.CHAT:
         message = 'the model has no chat template; write a "prompt", or give --chat-template in VllmArgs'
         raise RowError("no_chat_template", message)
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
     if system is None or any(m.get("role") in ("system", "developer") for m in messages):
-        return {"input" if route == sampling.RESPONSES else "messages": messages}
-    if route == sampling.MESSAGES:
+        return {"input" if route == routes.RESPONSES else "messages": messages}
+    if route == routes.MESSAGES:
         return {"system": system, "messages": messages}
-    if route == sampling.RESPONSES:
+    if route == routes.RESPONSES:
         return {"instructions": system, "input": messages}
     return {"messages": [{"role": "system", "content": system}, *messages]}
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import sampling
 from dialects.answers import check_schema
 from dialects.base import Answer, Ask, Failure, check_messages, generating, require, route_of
-from job import Defaults, Served
-from rows import Row, RowError, shown
+from engine import routes
+from engine.facts import Served
+from job.defaults import Defaults
+from job.options import check_options
+from rows.errors import RowError
+from rows.row import Row, shown
 
 NAME = "runpod"
 _SHAPES = frozenset({"messages", "prompt", "openai_route", "openai_input", "route"})
@@ -43,18 +46,18 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
             raise RowError("invalid_method", f'"input.method" must be "POST", got {shown(inner["method"])}')
         return _passed_through(inner["route"], inner.get("body"), "body", defaults, served)
     options = require(inner.get("sampling_params") or {}, dict, "input.sampling_params", "an object")
-    checked = sampling.checked({name: value for name, value in options.items() if name not in _STREAM})
+    checked = check_options({name: value for name, value in options.items() if name not in _STREAM})
     if "messages" in inner:
         messages = check_messages(inner["messages"], "input.messages")
         return _chat(messages, checked, defaults, served)
     prompt = require(inner.get("prompt"), str, "input.prompt", "a text")
     if inner.get("apply_chat_template"):
         return _chat([{"role": "user", "content": prompt}], checked, defaults, served)
-    return generating(sampling.COMPLETIONS, {"prompt": prompt, **checked}, defaults, served)
+    return generating(routes.COMPLETIONS, {"prompt": prompt, **checked}, defaults, served)
 
 
 def _chat(messages: list[Any], options: dict[str, Any], defaults: Defaults, served: Served) -> Ask:
-    return generating(sampling.CHAT, {"messages": messages, **options}, defaults, served)
+    return generating(routes.CHAT, {"messages": messages, **options}, defaults, served)
 
 
 def _passed_through(route: Any, body: Any, name: str, defaults: Defaults, served: Served) -> Ask:

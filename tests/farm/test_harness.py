@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from farm import Agent, Farm, Job
+from support.farm import Agent, Farm, Job
 
 pytestmark = pytest.mark.farm
-TINY = Path(__file__).parent / "tiny_bundle"
+TINY = Path(__file__).resolve().parents[1] / "support" / "farm" / "tiny_bundle"
 
 
 @pytest.fixture(scope="module")

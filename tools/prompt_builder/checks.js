@@ -25,7 +25,7 @@ export const ROUTES = {
   messages: "/v1/messages",
 };
 const GENERATING = Object.values(ROUTES);
-/** What a row may ask of a server: ROUTES of the worker's scripts/job.py. */
+/** What a row may ask of a server: ROUTES of the worker's scripts/engine/routes.py. */
 export const ANY_ROUTE = [
   ...GENERATING,
   "/v1/chat/completions/batch",
@@ -129,7 +129,7 @@ export function routeOf(url, raw) {
     .replace(/^\/openai(\/deployments\/[^/]+|(?=\/v1\/))/, "");
   const known = [path, `/v1${path}`, path.replace(/^\/v1/, "")].find((route) => ANY_ROUTE.includes(route));
   if (!known)
-    fail("invalid_url", `"url" ${shown(raw)} is no endpoint that answers rows; all of them are ROUTES in scripts/job.py`);
+    fail("invalid_url", `"url" ${shown(raw)} is no endpoint that answers rows; all of them are ROUTES in scripts/engine/routes.py`);
   return known;
 }
 

@@ -1,4 +1,4 @@
-// The options a row may set: kind, bounds, meaning. The same names and bounds as the worker's scripts/sampling.py.
+// The options a row may set: kind, bounds, meaning. The same names and bounds as the worker's scripts/job/options.py.
 // The rules check by this table and the card draws its form from it.
 import { items } from "./jsontext.js";
 

@@ -1,4 +1,4 @@
-// What the job accepts of a line and what it marks: the rules of the worker's scripts/rows.py and scripts/dialects/, in
+// What the job accepts of a line and what it marks: the rules of the worker's scripts/rows/row.py and scripts/dialects/, in
 // its words, tried against the same cases. Pure functions over text; a check never throws and never changes the line.
 import { ASKS } from "./asks.js";
 import { fail, has, RowFault } from "./checks.js";

@@ -1,0 +1,39 @@
+"""In which order rows are asked: the longest answers first and equal beginnings together, a window of rows at a time.
+
+A long answer that begins last leaves the server with one row to do; rows that begin alike share what the server has
+computed of them. A window bounds the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asking.dispatcher import Pending
+from engine import routes
+from job.options import budget_of
+
+WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
+
+
+def in_order(asks: Iterator[Pending]) -> Iterator[Pending]:
+    """Yield all rows, taking no more than a window of them at once."""
+    while window := _window(asks):
+        window.sort(key=lambda pending: (-_budget(pending), pending.encoded))
+        yield from window
+
+
+def _window(asks: Iterator[Pending]) -> list[Pending]:
+    """Take the next rows that are put in order together: fewer where they are large."""
+    window: list[Pending] = []
+    size = 0
+    while len(window) < WINDOW and size < WINDOW_BYTES and (pending := next(asks, None)):
+        window.append(pending)
+        size += len(pending.encoded)
+    return window
+
+
+def _budget(pending: Pending) -> int:
+    """Return how many tokens a row's answer may have, 0 where none are generated."""
+    if pending.ask.route not in routes.GENERATING:
+        return 0
+    return budget_of(pending.ask.body)

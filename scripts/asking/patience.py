@@ -1,0 +1,112 @@
+"""How long to wait for a server that is busy, and when it is stuck.
+
+Time that a row spends in the server's own queue is not the row's fault: its clock stands still while the server makes
+progress and has requests waiting. A server that makes no progress at all while requests are in flight is stuck.
+Progress is an attempt that ended, well or not, and what vLLM's /metrics counts. Where these count nothing, a server
+without answers may be busy with long ones: then only the rows' own time limits hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import urllib.error
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from asking.client import Unanswered
+from dialects.base import Failure
+
+T = TypeVar("T")
+_COUNTERS = re.compile(
+    r"^vllm:(?:generation_tokens|prompt_tokens|request_success)_total(?:\{.*\})? (\S+)$", re.MULTILINE
+)
+_WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{.*\})? (\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at the server: a sum that grows with its work, and how many requests it has queued."""
+
+    work: float
+    waiting: float
+
+
+def read_metrics(text: str) -> Reading | None:
+    """Return what a /metrics page says of vLLM, or None when it says nothing."""
+    counters = _COUNTERS.findall(text)
+    try:
+        reading = Reading(sum(map(float, counters)), sum(map(float, _WAITING.findall(text))))
+    except ValueError:
+        return None
+    return reading if counters else None
+
+
+class Patience:
+    """Waits for attempts. `look_at` fetches the server's metrics, `stuck` is called when it made no progress.
+
+    `interval` is the pause between two looks, `stall` the seconds without progress after which a server is stuck.
+    """
+
+    def __init__(
+        self,
+        look_at: Callable[[], Awaitable[str]],
+        stuck: Callable[[], Awaitable[None]],
+        *,
+        interval: float = 2.0,
+        stall: float = 300.0,
+    ) -> None:
+        self._look_at, self._stuck, self.interval, self._stall = look_at, stuck, interval, stall
+        self._excused = 0.0  # seconds so far in which the queue explains a wait
+        self._looked = self._progressed = time.monotonic()
+        self._work = -1.0
+        self._ended = self._ended_seen = 0
+
+    async def wait(self, task: asyncio.Task[T], limit: float) -> T:
+        """Return the task's result; cut it when it took `limit` seconds outside the server's queue.
+
+        Raises Unanswered request_timeout.
+        """
+        begun, excused = time.monotonic(), self._excused
+        try:
+            while not task.done():
+                left = limit - (time.monotonic() - begun) + (self._excused - excused)
+                if left <= 0:
+                    message = (
+                        f"no answer within {limit:g} s (RowTimeoutSeconds), time in the server's queue not counted"
+                    )
+                    raise Unanswered(Failure("request_timeout", message), passing=True)
+                await asyncio.wait([task], timeout=left)
+            self._ended += 1
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def look(self, *, busy: bool) -> None:
+        """Look at the server once; call regularly."""
+        page = await self._page()
+        reading = read_metrics(page or "")
+        now = time.monotonic()
+        ended, self._ended_seen = self._ended != self._ended_seen, self._ended
+        work = reading.work if reading else self._work
+        if not busy or ended or work != self._work:
+            self._progressed = now
+        queued = reading.waiting > 0 if reading else ended
+        if queued and now - self._progressed < self._stall:
+            self._excused += now - self._looked
+        self._work, self._looked = work, now
+        tells = reading is not None or page is None  # a page without counters tells nothing of progress
+        if tells and now - self._progressed >= self._stall:
+            self._progressed = now
+            await self._stuck()
+
+    async def _page(self) -> str | None:
+        """Return the metrics page, "" where there is none, or None when the server does not answer."""
+        try:
+            return await self._look_at()
+        except urllib.error.HTTPError:
+            return ""
+        except Exception:  # noqa: BLE001 - whatever the reason, there is no answer
+            return None

@@ -1,0 +1,308 @@
+"""Which result counts for each line: all shards of one input, the newer success first.
+
+Memory is a few bytes a line of the input, whatever the shards hold. A job over `retry.jsonl` answers lines of another
+file; the note `retry-....json` beside the shards says which, so that its results complete that file's.
+"""
+
+from __future__ import annotations
+
+import array
+import bisect
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from results import shards
+from results.shards import Header, Record, Shard, ShardError
+from rows.ranges import Lines, RangeError, of_values, parse
+from rows.source import Source
+
+RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
+_NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
+_RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
+OPEN_FILES = 256
+PAUSE_SECONDS = 10  # without a row in flight: an attempt had ended, and another began
+BUFFER = 1 << 16  # bytes read of a shard at a time
+# what reading a broken note raises
+DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A file of lines taken from another: line k of the file with digest `sha256` is line `lines[k-1]` of `of`.
+
+    `blank` are lines of `of` without a result that need none.
+    """
+
+    sha256: str
+    of: str
+    of_name: str
+    of_lines: int
+    lines: array.array[int]
+    blank: array.array[int]
+
+    @classmethod
+    def read(cls, path: Path) -> Retry:
+        """Read a note. Raises ValueError or KeyError for what is none."""
+        value = json.loads(path.read_text(encoding="utf-8"))
+        lines = Lines(parse(value["lines"]))
+        if not 0 < len(lines) <= int(value["of_lines"]):
+            raise ValueError("its lines are not those of its file")
+        numbers = array.array("Q", lines)
+        blank = array.array("Q", Lines(parse(value["blank"])) if value.get("blank") else ())
+        return cls(
+            str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers, blank
+        )
+
+    def line(self, number: int) -> int:
+        """Return the line of the first file, or 0 for a number that the retry does not have."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else 0
+
+    def translated(self, numbers: Lines) -> Lines:
+        """Return the lines of the first file that lines of the retry stand for."""
+        own = numbers.up_to(len(self.lines))
+        return Lines(range(line, line + 1) for line in map(self.line, own) if line)
+
+    def place(self, line: int) -> int:
+        """Return the number by which the retry has a line of the first file, or 0 when it has not."""
+        return _place(self.lines, line) + 1
+
+    def is_blank(self, line: int) -> bool:
+        """Tell whether a line of the first file was found blank."""
+        return _place(self.blank, line) >= 0
+
+    @staticmethod
+    def write(folder: Path, sha256: str, source: Input, lines: str, blank: str) -> None:
+        """Note beside the shards what a new retry.jsonl holds, unless that is all of its input.
+
+        Lines with equal text can make equal files of different lines: each such file has a note of its own.
+        """
+        if sha256 == source.sha256:
+            return
+        value = {
+            "sha256": sha256,
+            "of": source.sha256,
+            "of_name": source.name,
+            "of_lines": source.lines,
+            "lines": lines,
+            "blank": blank,
+        }
+        path, others = folder / f"retry-{sha256[:12]}.json", 1
+        while path.exists() and not _tells_of_the_same(path, value):
+            others += 1
+            path = folder / f"retry-{sha256[:12]}-{others}.json"
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(value), encoding="utf-8")
+        temporary.replace(path)
+
+
+def _place(ascending: array.array[int], number: int) -> int:
+    place = bisect.bisect_left(ascending, number)
+    return place if place < len(ascending) and ascending[place] == number else -1
+
+
+def _tells_of_the_same(path: Path, value: dict[str, Any]) -> bool:
+    """Tell whether a note is of the same lines; what else it says may have changed since."""
+    with contextlib.suppress(*DAMAGED):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return all(known[name] == value[name] for name in ("sha256", "of", "lines"))
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The input that results are merged for: the job's own file, or the one that its retry.jsonl was taken from."""
+
+    sha256: str
+    name: str
+    lines: int
+    source: Source
+    retry: Retry | None = None
+
+    def raw(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
+        """Yield (line, bytes) of those wanted lines that the job's own file holds, ascending."""
+        if self.retry is None:
+            yield from self.source.read(wanted)
+            return
+        places = filter(None, map(self.retry.place, wanted))
+        for place, raw in self.source.read(Lines(range(place, place + 1) for place in places)):
+            yield self.retry.line(place), raw
+
+
+def input_of(source: Source, folder: Path) -> Input:
+    """Return what the job's file stands for, by the notes beside the shards."""
+    for path in sorted(folder.glob(f"retry-{source.sha256[:12]}*.json")):
+        with contextlib.suppress(*DAMAGED):
+            retry = Retry.read(path)
+            if retry.sha256 == source.sha256 and len(retry.lines) == source.lines:
+                return Input(retry.of, retry.of_name, retry.of_lines, source, retry)
+    return Input(source.sha256, source.name, source.lines, source)
+
+
+@dataclass
+class Merge:
+    """The results that count, by line. Fill with `take`, then read with `record`."""
+
+    input: Input
+    used: list[Shard] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    requested: Lines = field(default_factory=Lines)
+    spans: list[tuple[float, float]] = field(default_factory=list)  # when rows were being answered; they may overlap
+
+    def __post_init__(self) -> None:
+        size = self.input.lines + 1
+        self._shard = array.array("I", bytes(4 * size))
+        self._offset = array.array("Q", bytes(8 * size))
+        self._length = array.array("Q", bytes(8 * size))
+        self._time = array.array("d", bytes(8 * size))
+        self._rank = bytearray(size)
+        self._translations: list[Retry | None] = []
+        self._requests: set[tuple[str, int, int]] = set()
+        self._files: dict[int, BinaryIO] = {}
+
+    def take(self, folder: Path) -> None:
+        """Take every shard of the input in a folder; what is left alone is noted."""
+        retries = self._retries(folder)
+        foreign: dict[str, int] = {}
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if RETRY_NAME.fullmatch(path.name) or _is_hidden(path):
+                continue
+            shard = self._opened(path)
+            if shard is None:
+                continue
+            sha256 = shard.header.input_sha256
+            if sha256 != self.input.sha256 and sha256 not in retries:
+                foreign[shard.header.input_name] = foreign.get(shard.header.input_name, 0) + 1
+                continue
+            for retry in retries.get(sha256, [None]):
+                self._take_shard(shard, retry)
+        models = sorted({shard.header.model for shard in self.used})
+        if len(models) > 1:
+            self.notes.append(f"the answers are those of {len(models)} models: {', '.join(map(repr, models))}")
+        for name, count in foreign.items():
+            self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
+
+    def _retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
+        found: dict[str, list[Retry]] = {}
+        for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
+            try:
+                retry = Retry.read(path)
+            except DAMAGED as error:
+                self.notes.append(f"{path.name!r} is damaged ({error}); results of that retry are left alone")
+                continue
+            if retry.of != self.input.sha256:
+                continue
+            same = found.setdefault(retry.sha256, [])
+            if all(other.lines != retry.lines for other in same):
+                same.append(retry)
+        return dict(found)
+
+    def _opened(self, path: Path) -> Shard | None:
+        unfinished = shards.PARTIAL.fullmatch(path.name) is not None
+        if not unfinished and not shards.NAME.fullmatch(path.name):
+            self.notes.append(f"{path.name!r} is no shard's name and is left alone")
+            return None
+        try:
+            shard = shards.open_shard(path)
+        except (ShardError, OSError) as error:
+            self.notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
+            return None
+        if unfinished:
+            self.notes.append(f"{path.name!r} is of an interrupted chunk; what it had answered is used")
+        elif not shard.sound:
+            self.notes.append(f"{path.name!r} is damaged; its readable lines are used")
+        return shard
+
+    def _take_shard(self, shard: Shard, retry: Retry | None) -> None:
+        place = len(self.used)
+        self.used.append(shard)
+        self._translations.append(retry)
+        self._ask(shard.header, retry)
+        first, last = float("inf"), 0.0
+        for offset, length, head in shard.records():
+            line = head["line"] if retry is None else retry.line(head["line"])
+            if not 0 < line <= self.input.lines:
+                continue
+            started = head.get("started") or shard.header.created
+            when = started + (head.get("seconds") or 0)
+            if last and (started > last + PAUSE_SECONDS or when < first - PAUSE_SECONDS):
+                self.spans.append((first, last))
+                first, last = started, when
+            first, last = min(first, started), max(last, when)
+            rank = _RANKS[head["status"]]
+            if (rank, when) >= (self._rank[line], self._time[line]):
+                self._rank[line], self._time[line] = rank, when
+                self._shard[line], self._offset[line], self._length[line] = place, offset, length
+        if last:
+            self.spans.append((first, last))
+
+    def _ask(self, header: Header, retry: Retry | None) -> None:
+        """Add what the job of a shard asked for, once for all its shards."""
+        request = (header.prompts, header.block_size, id(retry))
+        if request in self._requests:
+            return
+        try:
+            asked = of_values(header.prompts, header.block_size)
+            self._requests.add(request)
+        except RangeError:
+            asked = header.chunk()
+        self.requested |= asked if retry is None else retry.translated(asked)
+
+    @property
+    def started(self) -> float:
+        """Return when the first row was sent, in seconds since 1970; infinity where none was."""
+        return min((first for first, _ in self.spans), default=float("inf"))
+
+    @property
+    def finished(self) -> float:
+        """Return when the last row was answered, in seconds since 1970; 0 where none was."""
+        return max((last for _, last in self.spans), default=0.0)
+
+    def busy(self) -> float:
+        """Return the seconds in which rows were being answered: not the time between two jobs, or two attempts."""
+        seconds = until = 0.0
+        for first, last in sorted(self.spans):
+            seconds += max(0.0, last - max(first, until))
+            until = max(until, last)
+        return seconds
+
+    def is_missing(self, line: int) -> bool:
+        """Tell whether no shard has a result for a line."""
+        return self._rank[line] == _NONE
+
+    def succeeded(self, line: int) -> bool:
+        """Tell whether a line has an answer."""
+        return self._rank[line] == _SUCCEEDED
+
+    def record(self, line: int) -> tuple[Record, Shard]:
+        """Return the result that counts for a line that is not missing, and the shard it comes from."""
+        place = self._shard[line]
+        file = self._file(place)
+        file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
+        record = shards.decoded(file.read(self._length[line]))
+        if self._translations[place] is not None and record.head.get("dialect") == "none":
+            value: dict[str, Any] = {**json.loads(record.output), "line": line}
+            record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
+        return record, self.used[place]
+
+    def _file(self, place: int) -> BinaryIO:
+        if place not in self._files:
+            if len(self._files) >= OPEN_FILES:
+                self._files.pop(next(iter(self._files))).close()
+            self._files[place] = shards.opened(self.used[place].path, BUFFER)
+        return self._files[place]
+
+    def close(self) -> None:
+        """Close the shards."""
+        while self._files:
+            self._files.popitem()[1].close()
+
+
+def _is_hidden(path: Path) -> bool:
+    """Tell whether a file is nobody's result: a temporary one, or one that the desktop or a file manager keeps."""
+    return path.name.startswith(".") and not shards.PARTIAL.fullmatch(path.name)

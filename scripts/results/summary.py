@@ -1,0 +1,135 @@
+"""summary.json: the counts of a job, what it used, and what to run again."""
+
+from __future__ import annotations
+
+import argparse
+import array
+import datetime as dt
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from host import transfer
+from job import arguments
+from results.merge import Merge
+from rows import ranges
+
+# parameters that are only recorded; those that Aggregate itself uses are recorded too
+JOB_PARAMETERS = (
+    ("ChunkSize", int),
+    ("TargetRuntimeSeconds", int),
+    ("MaxConcurrency", int),
+    ("MaxModelLen", int),
+    ("GpuMemoryUtilization", float),
+    ("TensorParallelSize", int),
+    ("VllmArgs", str),
+    ("ServerStartTimeoutSeconds", int),
+    ("ServerUrl", str),
+    ("RowTimeoutSeconds", int),
+    ("MaxAttempts", int),
+    ("MaxFailedPercent", int),
+)
+LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
+
+
+@dataclass
+class Tally:
+    """Counts over every requested line that the input has."""
+
+    succeeded: int = 0
+    failed: int = 0
+    missing: int = 0
+    blank: int = 0
+    truncated: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    dialects: Counter[str] = field(default_factory=Counter)
+    endpoints: Counter[str] = field(default_factory=Counter)
+    failed_lines: array.array[int] = field(default_factory=lambda: array.array("Q"))
+
+    def add(self, line: int, head: dict[str, Any], *, is_missing: bool) -> None:
+        """Count one line's result."""
+        if head["status"] == "blank":
+            self.blank += 1
+            return
+        self.dialects[head["dialect"]] += 1
+        if endpoint := head.get("endpoint"):
+            self.endpoints[endpoint] += 1
+        if head["status"] == "failed":
+            self.failed += 1
+            self.missing += is_missing
+            self.errors[head["code"]] += 1
+            self.failed_lines.append(line)
+            return
+        self.succeeded += 1
+        self.truncated += head.get("finish") in LENGTH_REASONS
+        self.prompt_tokens += head.get("in") or 0
+        self.completion_tokens += head.get("out") or 0
+
+
+def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any]:
+    """Return the summary. Raises AssertionError when the counts do not add up: that would be a fault here."""
+    requested = len(merge.requested)
+    present = len(merge.requested.up_to(merge.input.lines))
+    if tally.succeeded + tally.failed + tally.blank != present:
+        raise AssertionError(f"{present} lines were asked for, {tally} accounts for another number")
+    seconds = merge.busy()
+    loads = {load for shard in merge.used for load in shard.loads}
+    return {
+        "requested": requested,
+        "succeeded": tally.succeeded,
+        "failed": tally.failed,
+        "missing": tally.missing,
+        "blank": tally.blank,
+        "past_end": requested - present,
+        "not_requested": merge.input.lines - present,
+        "rerun": _rerun(tally),
+        "truncated": tally.truncated,
+        "prompt_tokens": tally.prompt_tokens,
+        "completion_tokens": tally.completion_tokens,
+        "seconds": round(seconds, 3),
+        "tokens_per_second": round(tally.completion_tokens / seconds, 2) if seconds else 0.0,
+        "model_loads": len(loads),
+        "errors": dict(tally.errors.most_common()),
+        "dialects": dict(tally.dialects),
+        "endpoints": dict(tally.endpoints),
+        "model": _model(merge, given),
+        "input": {"name": merge.input.name, "sha256": merge.input.sha256, "lines": merge.input.lines},
+        "started": _iso(merge.started) if merge.finished else None,
+        "finished": _iso(merge.finished) if merge.finished else None,
+        "workers": len({shard.header.worker for shard in merge.used}),
+        "shards": len(merge.used),
+        "parameters": _parameters(given),
+        "records": {
+            "total": tally.succeeded + tally.failed,
+            "processed": tally.succeeded + tally.failed - tally.missing,
+            "success": tally.succeeded,
+            "error": tally.failed,
+            "input_tokens": tally.prompt_tokens,
+            "output_tokens": tally.completion_tokens,
+        },
+        "notes": merge.notes,
+    }
+
+
+def _rerun(tally: Tally) -> str | None:
+    expression = ranges.write(tally.failed_lines)
+    return expression if 0 < len(expression) <= ranges.EXPRESSION_LIMIT else None
+
+
+def _model(merge: Merge, given: argparse.Namespace) -> str:
+    newest = max(merge.used, key=lambda shard: shard.header.created, default=None)
+    return newest.header.model if newest else given.model_name or ""
+
+
+def _parameters(given: argparse.Namespace) -> dict[str, Any]:
+    recorded = {name: getattr(given, arguments.attribute(name)) for name, _ in JOB_PARAMETERS}
+    if recorded["ServerUrl"]:
+        recorded["ServerUrl"] = transfer.shown(recorded["ServerUrl"])
+    job = {"Prompts": given.prompts, "BlockSize": given.block_size, **arguments.request_parameters(given), **recorded}
+    return {name: value for name, value in job.items() if value is not None}
+
+
+def _iso(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

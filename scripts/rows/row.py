@@ -1,0 +1,165 @@
+"""One line of the input as a row: its fields for asking, its text for answering.
+
+`parse` turns the bytes of a line into a Row or says what is wrong with it. `Row.extended` writes a row back with
+results added, every field that was there kept byte for byte: numbers, escapes and key order are those of the input.
+Nothing here knows a dialect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NoReturn
+
+from rows.errors import RowError
+
+BOM = b"\xef\xbb\xbf"
+JSON_SPACE = " \t\r\n"
+PREVIOUS = "previous"  # holds input fields whose names a result needs
+QUOTE_LIMIT = 60  # characters of a user's value shown in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Where one top-level member stands in the text of its row."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A JSON object of the input: its line (from 1), its text, its parsed fields, and where each stands in the text."""
+
+    line: int
+    text: str
+    fields: dict[str, Any]
+    members: tuple[Member, ...]
+
+    def raw(self, name: str) -> str:
+        """Return the JSON text of a field as the input has it, or `null`."""
+        found = [self.text[m.value : m.end] for m in self.members if m.name == name]
+        return found[-1] if found else "null"
+
+    def extended(self, results: Mapping[str, str], reserved: frozenset[str] = frozenset()) -> str:
+        """Return the row's text with `results` (name to JSON text) added at its end.
+
+        An input field named like a result, or in `reserved`, moves into an object named `previous`.
+        """
+        taken = {m.name for m in self.members if m.name in results or m.name in reserved}
+        added = dict(results)
+        if taken:
+            if PREVIOUS not in taken and any(m.name == PREVIOUS for m in self.members):
+                taken.add(PREVIOUS)
+            moved = (self.text[m.start : m.end] for m in self.members if m.name in taken)
+            added[PREVIOUS] = "{" + ", ".join(moved) + "}"
+        tail = ", ".join(f"{quoted(name)}: {value}" for name, value in added.items())
+        if not taken:
+            body = self.text[1:-1].rstrip(JSON_SPACE)
+        else:
+            body = ", ".join(self.text[m.start : m.end] for m in self.members if m.name not in taken)
+        return "{" + ", ".join(part for part in (body, tail) if part) + "}"
+
+
+def quoted(value: Any) -> str:
+    """Return the JSON text of a value, encodable as UTF-8. Raises ValueError for NaN and infinity."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate stays an escape
+        return json.dumps(value, allow_nan=False)
+    return text
+
+
+def shown(value: Any) -> str:
+    """Return a user's value as JSON, short enough for a message."""
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= QUOTE_LIMIT else text[: QUOTE_LIMIT - 3] + "..."
+
+
+def is_blank(raw: bytes) -> bool:
+    """Tell whether a line holds nothing but white space and a byte order mark."""
+    return not raw.removeprefix(BOM).strip(b" \t\r")
+
+
+def parse(line: int, raw: bytes) -> Row:
+    """Return the row of a line's bytes (without the line feed).
+
+    Raises RowError with code invalid_utf8, invalid_json or not_an_object.
+    """
+    try:
+        text = raw.removeprefix(BOM).decode("utf-8").strip(JSON_SPACE)
+    except UnicodeDecodeError as error:
+        at = error.start + 1
+        raise RowError("invalid_utf8", f"byte {at} of the line is not UTF-8; save the file as UTF-8") from None
+    try:
+        return _object(line, text)
+    except json.JSONDecodeError as error:
+        what = error.msg.removesuffix(" at")
+        raise RowError("invalid_json", f"not JSON: {what} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise RowError("invalid_json", "the JSON is nested too deeply; flatten it") from None
+    except ValueError as error:
+        reason = "a whole number is too long" if "digits" in str(error) else error
+        raise RowError("invalid_json", f"not JSON: {reason}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number; write null or leave the field out")
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_refuse_constant).scan_once  # type: ignore[attr-defined]
+
+
+def _object(line: int, text: str) -> Row:
+    if not text.startswith("{"):
+        _, end = _value(text, 0)
+        _nothing_after(text, end)
+        raise RowError("not_an_object", f'a row is a JSON object like {{"prompt": "..."}}, this is {_kind(text)}')
+    fields: dict[str, Any] = {}
+    members: list[Member] = []
+    at = _skip(text, 1)
+    while text[at : at + 1] != "}":
+        if members:
+            at = _expect(text, at, ",", "',' delimiter")
+        start = at
+        name, at = scanstring(text, _expect(text, at, '"', "property name in double quotes", skip=False))
+        value = _expect(text, _skip(text, at), ":", "':' delimiter")
+        fields[name], end = _value(text, value)
+        members.append(Member(name, start, value, end))
+        at = _skip(text, end)
+    _nothing_after(text, at + 1)
+    return Row(line, text, fields, tuple(members))
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _scan(text, at)
+    except StopIteration as stop:
+        raise json.JSONDecodeError("Expecting value", text, stop.value) from None
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in JSON_SPACE:
+        at += 1
+    return at
+
+
+def _expect(text: str, at: int, char: str, what: str, *, skip: bool = True) -> int:
+    if text[at : at + 1] != char:
+        raise json.JSONDecodeError(f"Expecting {what}", text, at)
+    return _skip(text, at + 1) if skip else at + 1
+
+
+def _nothing_after(text: str, at: int) -> None:
+    at = _skip(text, at)
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+
+
+def _kind(text: str) -> str:
+    return {"[": "an array", '"': "a string", "n": "null"}.get(text[:1], "a number or a constant")

@@ -1,0 +1,298 @@
+"""The prompt builder in Chromium: templates, export and the command, work that is kept, checks, 10,000 rows."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from engine.routes import ANY_ROUTE
+from job.prompt_template import PromptTemplate
+from support.pages.browser import Watch, open_builder
+from support.pages.builder_moves import (
+    DIALECTS,
+    THREE,
+    exported,
+    import_bytes,
+    import_rows,
+    labels,
+    open_row,
+    raws,
+    rows,
+    saved,
+)
+
+pytestmark = pytest.mark.browser
+
+
+# 3. Template
+
+
+def test_a_template_is_previewed_on_the_rows_and_exported_for_the_job(page: Page) -> None:
+    import_rows(page, [{"text": "Good morning", "n°": "1"}, {"text": "Good night"}, {"other": 1}])
+    page.get_by_role("tab", name="Template").click()
+    page.get_by_label("Prompt template").fill("Translate to French: ")
+    page.get_by_label("Prompt template").press("End")
+    page.get_by_role("button", name="text", exact=True).click()
+    expect(page.locator("#preview")).to_have_text("Translate to French: Good morning")
+    page.get_by_role("button", name="Next row in the preview").click()
+    expect(page.locator("#preview")).to_have_text("Translate to French: Good night")
+    expect(page.locator("#preview-fits")).to_have_text("1 of 3 prompt rows would fail: a field is missing.")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download prompt_template.jinja").click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert PromptTemplate(text).render({"text": "Good morning"}) == "Translate to French: Good morning"
+
+
+def test_a_template_that_goes_with_the_job_makes_rows_without_a_prompt_right(page: Page) -> None:
+    import_rows(page, [{"sentence": "Good morning"}, {"other": "x"}])
+    expect(page.locator("#bad-count")).to_have_text("2 problems")
+    page.get_by_role("tab", name="Template").click()
+    page.get_by_label("Prompt template").fill("Translate: {{sentence}}")
+    page.get_by_label("Use it with the job").check()
+    expect(page.locator("#bad-count")).to_have_text("1 problem")
+    page.get_by_role("tab", name="Rows").click()
+    assert labels(page)[0] == "Translate: Good morning"
+    page.get_by_role("tab", name="Check and submit").click()
+    expect(page.locator("#problems")).to_contain_text("Line 2 PromptTemplateFile: 'sentence' is undefined")
+    expect(page.locator("#command")).to_contain_text("-p PromptTemplateFile=prompt_template.jinja")
+
+
+def test_a_template_is_written_into_the_rows_and_undone(page: Page) -> None:
+    before = ['{"a b": "x", "n": 2}', '{"a b": "y", "v": 1.0}', "{}"]
+    import_rows(page, before)
+    page.get_by_role("tab", name="Template").click()
+    page.get_by_role("button", name="a b", exact=True).click()
+    page.get_by_role("button", name="Write it into the rows instead").click()
+    assert raws(page) == ['{"a b": "x", "n": 2, "prompt": "x"}', '{"a b": "y", "v": 1.0, "prompt": "y"}', "{}"]
+    page.get_by_role("button", name="Undo", exact=True).last.click()
+    assert raws(page) == before
+
+
+def test_a_template_that_is_wrong_or_beyond_the_preview_is_said_to_be(page: Page) -> None:
+    import_rows(page, ['{"text": "x"}'])
+    page.get_by_role("tab", name="Template").click()
+    field = page.get_by_label("Prompt template")
+    field.fill("{{text")
+    expect(page.locator("#template-fault")).to_have_text("A “{{” has no “}}”, or the other way round.")
+    expect(page.locator("#template-save")).to_be_disabled()
+    field.fill("{{ text | upper }}")
+    expect(page.locator("#template-fault")).to_contain_text("Jinja beyond plain fields")
+    expect(page.locator("#template-save")).to_be_enabled()
+
+
+# 4. Export, the command, and work that is kept
+
+
+def test_what_was_not_edited_is_exported_byte_for_byte(page: Page) -> None:
+    lines = [
+        '{"prompt":"x" , "id":1.0,"big":12345678901234567890}',
+        '{ "text" : "\\u00e9\\/" }',
+        '{"prompt": "y", "n": 1, "n": 2}',
+        *DIALECTS,
+    ]
+    import_rows(page, lines)
+    open_row(page, 3)
+    page.get_by_label("Prompt", exact=True).fill("z")
+    wanted = [*lines[:2], '{"prompt": "z", "n": 1, "n": 2}', *DIALECTS]
+    assert exported(page) == "".join(f"{line}\n" for line in wanted).encode()
+
+
+def test_the_command_submits_the_whole_file_and_is_quoted_for_the_shell(page: Page) -> None:
+    import_rows(page, THREE)
+    page.get_by_role("tab", name="Check and submit").click()
+    page.get_by_label("File to export").fill("my prompts.jsonl")
+    page.get_by_label("Output folder").fill("it's $(here)")
+    page.get_by_label("Job bundle’s folder").fill("-rf")
+    command = page.locator("#command").inner_text()
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words == [
+        "deadline",
+        "bundle",
+        "submit",
+        "./-rf",
+        "-p",
+        "InputFile=my prompts.jsonl",
+        "-p",
+        "Prompts=1-3",
+        "-p",
+        "OutputDir=it's $(here)",
+    ]
+    page.get_by_label("Shell").select_option("powershell")
+    expect(page.locator("#command")).to_contain_text("-p 'OutputDir=it''s $(here)'")
+
+
+def test_the_command_is_copied(context: BrowserContext, page: Page) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    import_rows(page, THREE)
+    page.get_by_role("tab", name="Check and submit").click()
+    page.get_by_role("button", name="Copy the command").click()
+    expect(page.locator("#toast")).to_contain_text("clipboard")
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied == page.locator("#command").inner_text()
+    assert (
+        re.sub(r"\s*\\\n\s*", " ", copied)
+        == "deadline bundle submit . -p InputFile=prompts.jsonl -p Prompts=1-3 -p OutputDir=results"
+    )
+
+
+def test_work_is_kept_between_visits_until_it_is_cleared(context: BrowserContext, page: Page, watch: Watch) -> None:
+    import_bytes(page, b'{"prompt": "x", "id": 1.0}\n' + b'{"prompt": "\xe9"}\n')
+    page.click("#import-add")
+    page.get_by_role("tab", name="Template").click()
+    page.get_by_label("Prompt template").fill("{{prompt}}!")
+    saved(page)
+    page.close()
+    again = context.new_page()
+    watch.follow(again)
+    open_builder(again)
+    assert exported(again) == b'{"prompt": "x", "id": 1.0}\n{"prompt": "\xe9"}\n'
+    again.get_by_role("tab", name="Template").click()
+    expect(again.get_by_label("Prompt template")).to_have_value("{{prompt}}!")
+    again.get_by_role("tab", name="Check and submit").click()
+    again.get_by_role("button", name="Clear everything").click()
+    again.get_by_role("button", name="Clear", exact=True).click()
+    saved(again)
+    again.reload()
+    again.wait_for_selector("html[data-ready]")
+    expect(again.locator("#empty")).to_be_visible()
+
+
+def test_the_last_keystroke_before_the_page_closes_is_kept(page: Page) -> None:
+    import_rows(page, [{"prompt": "x"}])
+    saved(page)
+    open_row(page, 1)
+    for n in range(5):
+        page.get_by_label("Prompt", exact=True).fill(f"typed {n}")
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert rows(page) == [{"prompt": f"typed {n}"}]
+        open_row(page, 1)
+
+
+def test_a_second_tab_says_that_it_does_not_keep_the_work_and_can_take_over(
+    context: BrowserContext, page: Page, watch: Watch
+) -> None:
+    import_rows(page, [{"prompt": "x"}])
+    saved(page)
+    other = context.new_page()
+    watch.follow(other)
+    open_builder(other)
+    expect(other.locator("#elsewhere")).to_be_visible()
+    other.get_by_role("button", name="Work here instead").click()
+    expect(other.locator("#elsewhere")).to_be_hidden()
+    expect(page.locator("#elsewhere")).to_be_visible()
+    open_row(other, 1)
+    other.get_by_label("Prompt", exact=True).fill("y")
+    saved(other)
+    other.reload()
+    other.wait_for_selector("html[data-ready]")
+    assert rows(other) == [{"prompt": "y"}]
+
+
+def test_taking_over_loses_nothing_of_either_tab(context: BrowserContext, page: Page, watch: Watch) -> None:
+    import_rows(page, [{"prompt": "first tab"}])
+    saved(page)
+    other = context.new_page()
+    watch.follow(other)
+    open_builder(other)
+    open_row(other, 1)
+    other.get_by_label("Prompt", exact=True).fill("second tab")
+    page.bring_to_front()
+    open_row(page, 1)
+    page.get_by_label("Prompt", exact=True).fill("first tab, later")
+    other.bring_to_front()
+    other.get_by_role("button", name="Work here instead").click()
+    expect(other.locator("#toast")).to_contain_text("Undo brings back")
+    assert rows(other) == [{"prompt": "first tab, later"}]
+    other.locator("#undo").click()
+    assert rows(other) == [{"prompt": "second tab"}]
+
+
+# 5. Checks, and size
+
+
+def test_each_problem_is_listed_with_its_line_and_leads_to_its_row(page: Page) -> None:
+    import_rows(page, ['{"prompt": "a"}', '{"prompt": "b", "temperature": "hot"}', '{"id": 1}'])
+    page.get_by_role("tab", name="Check and submit").click()
+    assert page.locator("#problems li").all_inner_texts() == [
+        'Line 2 "temperature" must be a number 0 or more, got "hot"',
+        'Line 3 the row needs "prompt", "text" or "messages" (or the job a PromptTemplateFile)',
+    ]
+    page.get_by_role("button", name="Line 3").click()
+    expect(page.get_by_role("heading", name="Line 3")).to_be_visible()
+
+
+def test_names_that_two_rows_share_are_told(page: Page) -> None:
+    import_rows(page, [{"prompt": "a", "id": "1"}, {"prompt": "b", "id": "1"}, {"prompt": "c", "id": "2"}])
+    page.get_by_role("tab", name="Check and submit").click()
+    expect(page.locator("#verdicts")).to_contain_text("1 name is used by more than one row: 1")
+
+
+def test_what_only_the_server_would_refuse_is_marked_too(page: Page) -> None:
+    line = json.loads(DIALECTS[1])
+    line["body"]["temperature"] = "hot"
+    import_rows(page, [line])
+    open_row(page, 1)
+    expect(page.locator("#card > .fault")).to_contain_text("server would refuse it")
+
+
+def test_the_endpoint_of_the_job_decides_what_a_row_needs(page: Page) -> None:
+    import_rows(page, [{"query": "x", "documents": ["a", "b"]}, {"text_1": "a", "text_2": "b"}])
+    expect(page.locator("#bad-count")).to_be_hidden()
+    page.get_by_role("tab", name="Check and submit").click()
+    page.get_by_label("Endpoint for prompt rows").select_option("chat")
+    expect(page.locator("#bad-count")).to_have_text("2 problems")
+    page.get_by_label("Endpoint for prompt rows").select_option("rerank")
+    expect(page.locator("#bad-count")).to_have_text("1 problem")
+    expect(page.locator("#command")).to_contain_text("-p Endpoint=rerank")
+
+
+def test_ten_thousand_rows_are_edited_found_and_kept(page: Page) -> None:
+    import_rows(page, [{"id": n, "prompt": f"What is {n} squared?", "max_tokens": 16} for n in range(1, 10_001)])
+    assert page.locator("#grid-body .row").count() < 60
+    page.locator("#grid").focus()
+    page.keyboard.press("End")
+    expect(page.locator("#grid-body .row[aria-rowindex='10001']")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Now the last.")
+    page.locator("#find").fill("9999 squared")
+    expect(page.locator("#grid-body .row")).to_have_count(1)
+    saved(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    kept = rows(page)
+    assert len(kept) == 10_000
+    assert "Now the last." in kept[-1].values()
+
+
+LEAVING = """(full) => {
+  const put = Storage.prototype.setItem;
+  if (full) Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
+  const work = promptBuilder.workspace;
+  work.add([work.makeRow('{"prompt": "new"}')], 0, "new row");
+  const leaving = new Event("beforeunload", { cancelable: true });
+  dispatchEvent(leaving);
+  Storage.prototype.setItem = put;
+  return leaving.defaultPrevented;
+}"""
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_browser_asks_before_it_leaves_rows_that_nothing_keeps(page: Page, *, full: bool) -> None:
+    assert page.evaluate(LEAVING, full) is full
+    saved(page)
+    page.evaluate("() => addEventListener('beforeunload', (event) => (globalThis.asked = event.defaultPrevented))")
+    page.evaluate("() => dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    assert page.evaluate("() => asked") is False
+
+
+def test_the_page_lets_rows_ask_what_the_worker_lets_them(page: Page) -> None:
+    lines = [json.dumps({"custom_id": "1", "method": "POST", "url": url, "body": {}}) for url in sorted(ANY_ROUTE)]
+    found = page.evaluate("(lines) => lines.map((line) => promptBuilder.checkLine(line).code)", lines)
+    assert {url for url, code in zip(sorted(ANY_ROUTE), found, strict=True) if code == "invalid_url"} == set()

@@ -1,0 +1,257 @@
+"""results.html in Chromium: at a glance and reading."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from support.pages.page_gallery import ARABIC, CHINESE, gallery, kinds
+from support.pages.page_rows import page_row, prompt_rows, summary
+from support.pages.results_page import drop, make_page, opened, wait_for_line
+
+pytestmark = pytest.mark.browser
+
+NAMES = [name for name, _, _ in kinds()]
+
+
+@pytest.fixture(scope="module")
+def gallery_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_page(tmp_path_factory.mktemp("gallery"), gallery())
+
+
+@pytest.fixture(scope="module")
+def prompts_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_page(tmp_path_factory.mktemp("prompts"), prompt_rows(300), truncated=12, not_requested=9)
+
+
+def row(name: str) -> str:
+    """Return the address of the gallery's row of this kind."""
+    return f"#row={NAMES.index(name) + 1}"
+
+
+# 1. At a glance
+
+
+def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_page: Path) -> None:
+    with opened(chromium, prompts_page) as page:
+        top = page.locator("header.top").inner_text() + page.locator("#overview").inner_text()
+        for text in (
+            "sample_prompts.jsonl",
+            "Qwen/Qwen2.5-7B-Instruct",
+            "299 of 300 rows answered, 12 cut off",
+            "1 failed",
+            "3.3K",
+            "48K",
+            "190.2",
+            "4 min 12 s",
+            "9 lines of the input were not requested",
+        ):
+            assert text in top
+        page.click("text=How it was run")
+        run = page.locator("#run").inner_text()
+        assert "MaxTokens\n256" in run
+        assert "9f2c9f2c" in run
+
+
+def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(
+    chromium: Browser, prompts_page: Path
+) -> None:
+    with opened(chromium, prompts_page) as page:
+        titles = page.locator("#charts figcaption strong").all_inner_texts()
+        assert titles == ["Finish reasons", "Answer lengths", "Rows over time", "Latency"]
+        assert page.locator(".lane .name").all_inner_texts() == ["session-1", "session-2", "session-3"]
+        for label in page.locator("#charts [role=img]").all():
+            assert "row" in str(label.get_attribute("aria-label")) or "answer" in str(label.get_attribute("aria-label"))
+
+
+def test_a_click_on_a_chart_filters_the_rows(chromium: Browser, prompts_page: Path) -> None:
+    with opened(chromium, prompts_page) as page:
+        page.click("#charts button:has-text('length')")
+        page.wait_for_function("() => location.hash.includes('finish=length')")
+        assert " of 300 rows" in page.locator("#count").inner_text()
+
+
+def test_embeddings_are_numbers_a_picture_and_a_map(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, f"#row={len(NAMES) + 1}") as page:
+        page.wait_for_selector("#charts .map")
+        assert page.locator("#charts .map .dot").count() == 40
+        wait_for_line(page, len(NAMES) + 1)
+        page.wait_for_selector("#body h4")
+        text = page.locator("#body .given").inner_text()
+        assert "Dimensions\n64" in text
+        assert "Norm\n1.0000" in text
+        nearest = page.locator("#body .vector .bars .name").all_inner_texts()
+        assert all("photosynthesis" in name for name in nearest)
+
+
+def test_ranks_are_documents_sorted_with_bars(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("rank")) as page:
+        assert page.locator(".ranks li .text").all_inner_texts() == [
+            "Tides follow the moon.",
+            "The sea rises twice a day.",
+            "Bread needs yeast.",
+        ]
+        widths = page.locator(".ranks .fill").evaluate_all("bars => bars.map(bar => bar.offsetWidth)")
+        assert widths == sorted(widths, reverse=True)
+
+
+def test_scores_take_their_documents_from_the_input(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("score")) as page:
+        assert page.locator(".ranks li .text").all_inner_texts() == [
+            "Tides follow the moon.",
+            "The sea rises twice a day.",
+            "Bread needs yeast.",
+        ]
+
+
+def test_classes_show_their_label_and_probabilities(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("class")) as page:
+        assert page.locator(".classes .headline").inner_text() == "positive"
+        assert page.locator(".classes .value").all_inner_texts() == ["97.0 %", "3.0 %"]
+
+
+# 2. Reading
+
+
+def test_markdown_is_rendered_and_turns_plain_by_a_switch(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("markdown")) as page:
+        answer = page.locator("#body .given .text")
+        for selector, text in {
+            "h3": "Heading",
+            "strong": "bold",
+            "em": "italic",
+            "s": "struck",
+            "p code": "code",
+            "ul ul li": "nested",
+            "ol li:last-child": "second",
+            "td strong": "2",
+            "pre code": 'print("<script>alert(1)</script>")',
+            "blockquote": "quoted\ntwice",
+        }.items():
+            assert answer.locator(selector).first.inner_text() == text
+        assert "<b>no markup</b>" in answer.inner_text()
+        assert "(https://example.com/a_(b))" in answer.inner_text()
+        assert page.locator("#body a").count() == 0
+        page.click("#manner")
+        page.wait_for_selector("#body .given .text.plain")
+        assert page.locator("#body .given .text").inner_text().startswith("# Heading")
+
+
+def test_prompt_and_answer_stand_side_by_side_or_stacked(chromium: Browser, prompts_page: Path) -> None:
+    with opened(chromium, prompts_page, "#row=2") as page:
+        wait_for_line(page, 2)
+        tops = "() => [...document.querySelectorAll('.pair > section')].map(part => part.getBoundingClientRect().top)"
+        beside = page.evaluate(tops)
+        assert beside[0] == beside[1]
+        page.keyboard.press("s")
+        below = page.evaluate(tops)
+        assert below[0] < below[1]
+
+
+def test_conversations_show_every_turn_and_never_load_images(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("conversation")) as page:
+        assert page.locator(".asked .role").all_inner_texts() == ["System", "User", "Assistant", "User"]
+        assert "https://example.com/cat.png" in page.locator(".asked").inner_text()
+        assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("tool call", ["get_weather", '"city": "Paris"', "How is the weather in Paris?", "Be brief."]),
+        ("reasoning", ["Two and two make four.", "4"]),
+        ("choices", ["Choice 1 of 2", "red", "Choice 2 of 2", "blue"]),
+        ("logprobs", ["Token probabilities (3 tokens)", "Paris"]),
+        ("json", ['"big": 12345678901234567890', '"b": null']),
+        ("big number", ["order", "12345678901234567890"]),
+        ("openai 404", ["NotFoundError", "HTTP 404", "The model `m` does not exist."]),
+        ("openai timeout", ["request_timeout", "No answer in 600 s."]),
+        ("anthropic", ["Greet in French", "Easy.", "Bonjour.", "end_turn"]),
+        ("anthropic error", ["invalid_request_error", "max_tokens is missing"]),
+        ("runpod", ["The capital of France is", "Paris.", "temperature"]),
+        ("runpod failed", ["HTTP 400: temperature must be a number"]),
+        ("bedrock", ["Hi there.", "R1"]),
+        ("bedrock error", ["400", "bad record"]),
+        ("responses", ["Be kind.", "Ping", "Think first.", "Pong.", "ring"]),
+        ("previous", ["new", "previous", '"error": "old"']),
+        ("no row", ["invalid_json", "Expecting value", "{broken"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_dialect_and_part_of_an_answer_is_shown(
+    chromium: Browser, gallery_page: Path, name: str, texts: list[str]
+) -> None:
+    with opened(chromium, gallery_page, row(name)) as page:
+        page.wait_for_selector("#body > *")
+        page.locator("#body details:not(.raw)").evaluate_all("all => all.forEach(one => { one.open = true })")
+        shown = page.locator("#detail").inner_text()
+        for text in texts:
+            assert text in shown
+
+
+@pytest.mark.parametrize(("name", "text", "direction"), [("arabic", ARABIC, "rtl"), ("chinese", CHINESE, "ltr")])
+def test_text_runs_in_its_own_direction(
+    chromium: Browser, gallery_page: Path, name: str, text: str, direction: str
+) -> None:
+    with opened(chromium, gallery_page, row(name)) as page:
+        paragraph = page.locator(".given .text p")
+        assert paragraph.inner_text().startswith(text)
+        assert paragraph.evaluate("node => getComputedStyle(node).direction") == direction
+
+
+def test_long_texts_are_folded_until_asked_for(chromium: Browser, gallery_page: Path) -> None:
+    with opened(chromium, gallery_page, row("long")) as page:
+        box = page.locator(".given .folded")
+        assert box.evaluate("node => node.clientHeight < node.scrollHeight")
+        page.click(".given .unfold")
+        assert box.evaluate("node => node.clientHeight === node.scrollHeight")
+
+
+def test_pass_through_fields_are_chips_with_nothing_lost(chromium: Browser, tmp_path: Path) -> None:
+    line = {
+        "prompt": "p",
+        "topic": "tides",
+        "nested": {"a": [1, {"b": 2}]},
+        "empty": "",
+        "none": None,
+        "flag": False,
+        "generated_text": "t",
+    }
+    with opened(chromium, make_page(tmp_path, [page_row(1, line, random.Random(1))])) as page:
+        page.wait_for_selector(".fields")
+        shown = page.locator(".fields").inner_text()
+        for text in ("topic", "tides", "nested", '"b": 2', "empty", "none", "null", "flag", "false"):
+            assert text in shown
+        page.click("text=Output line")
+        page.wait_for_selector(".raw .json")
+        assert json.loads(page.locator(".raw .json").inner_text()) == line
+
+
+def test_an_answer_in_a_field_named_like_a_request_s_is_not_shown_as_the_prompt(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    line = {"id": 1, "prompt": "the answer", "previous": {"prompt": "the question"}}
+    of_prompt = {**summary(1)["parameters"], "OutputField": "prompt"}
+    path = make_page(tmp_path, [page_row(1, line, random.Random(1))], parameters=of_prompt)
+    with opened(chromium, path) as page:
+        page.wait_for_selector(".given")
+        assert "the question" in page.locator(".asked").inner_text()
+        assert "the answer" not in page.locator(".asked").inner_text()
+        assert "the answer" in page.locator(".given").inner_text()
+
+
+def test_a_row_made_of_another_dialect_s_line_shows_its_own_answer_also_when_it_is_opened(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    line = {"custom_id": "1", "response": {"body": {"choices": [{"message": {"content": "of before"}}]}}}
+    line |= {"choices": ["A", "B"], "generated_text": "of now"}
+    with opened(chromium, make_page(tmp_path, [page_row(1, line, random.Random(1))])) as page:
+        page.wait_for_selector(".given")
+        assert "of now" in page.locator(".given").inner_text()
+        (tmp_path / "output.jsonl").write_bytes(json.dumps({**line, "generated_text": "of later"}).encode() + b"\n")
+        drop(page, tmp_path / "output.jsonl", "Open its rows here")
+        page.wait_for_selector(".given >> text=of later")

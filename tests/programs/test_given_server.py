@@ -1,0 +1,98 @@
+"""ServerUrl: a server of somebody else is asked what it is, and used as it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import readiness
+from engine.server import Settings, given
+from support.fake_server import ROUTES, FakeServer, Fault
+from support.programs import Session, outcome, rows
+
+
+def answered_by(server: FakeServer, folder: Path) -> str:
+    """Return what became of one row of a session with this server."""
+    session = Session(folder, rows(["a"]), server.url)
+    session.start().check()
+    session.chunk().check()
+    session.aggregate().check()
+    return outcome(session.written()[0])
+
+
+SERVERS = {
+    "nothing but errors": Fault(500, b"no"),
+    "a page": Fault(body=b"<html>"),
+    "another API": Fault(body=b'{"models": []}'),
+    "no models": Fault(body=b'{"data": []}'),
+    "a list": Fault(body=b"[]"),
+    "garbage": Fault(wire="reset"),
+    "a cut body": Fault(body=b'{"data": [1,2,3,4]}', wire="cut"),
+}
+
+
+@pytest.mark.parametrize("page", SERVERS.values(), ids=SERVERS.keys())
+def test_a_given_server_that_speaks_something_else_is_refused(page: Fault, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        server.pages["*"] = page
+        Session(tmp_path, rows("a"), server.url).start().refused(f"127.0.0.1:{server.port}")
+
+
+def test_a_given_server_that_wants_a_key_is_given_one_by_the_worker_s_environment(tmp_path: Path) -> None:
+    with FakeServer(key="secret") as server:
+        session = Session(tmp_path, rows(["a"]), server.url)
+        session.start().refused("OPENAI_API_KEY")
+        session.environment["OPENAI_API_KEY"] = "secret"
+        session.start().check()
+        session.chunk().check()
+        session.aggregate().check()
+    assert outcome(session.written()[0]) == "echo: a"
+
+
+def test_a_model_without_a_chat_template_completes_text(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        server.chat = False
+        session = Session(tmp_path, rows(["a"]), server.url + "/v1/")
+        assert "no chat template" in session.start().check().text
+        session.chunk().check()
+        session.aggregate().check()
+    assert session.summary()["endpoints"] == {"/v1/completions": 1}
+
+
+def test_a_given_server_s_routes_are_those_that_it_lists_and_without_a_list_none_is_refused(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        state = given(server.url, Settings(server.model, 0, 0.9, 0, "", 10))
+        assert readiness.served(state, "").routes == set(ROUTES)
+        server.lists = False
+        facts = readiness.served(state, "")
+        assert (facts.routes, facts.has("/v1/score")) == (set(), True)
+
+
+GATEWAYS = {
+    "a catch-all": {"paths": {"/v1/{path}": {"post": {}}}},
+    "a prefix": {"paths": {"/api/v1/chat/completions": {"post": {}}}},
+    "another page": {"paths": {"/login": {"post": {}}}},
+    "names without /v1": {"paths": {"/chat/completions": {"post": {}}, "/rerank": {"post": {}}}},
+}
+
+
+@pytest.mark.parametrize("listed", GATEWAYS.values(), ids=GATEWAYS.keys())
+def test_a_gateway_whose_list_names_no_endpoint_is_asked_as_the_rows_say(listed: object, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        server.pages["/openapi.json"] = Fault(body=json.dumps(listed).encode())
+        assert answered_by(server, tmp_path) == "echo: a"
+
+
+def test_a_first_request_that_fails_is_made_again(tmp_path: Path) -> None:
+    with FakeServer(lambda asked: Fault(503, b"{}") if asked.count < 3 else None) as server:
+        Session(tmp_path, rows(["a"]), server.url).start().check()
+        assert server.asked.total() == 3
+
+
+def test_a_context_length_that_is_no_number_is_none(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        models = {"data": [{"id": server.model, "max_model_len": "4096"}]}
+        server.pages["/v1/models"] = Fault(body=json.dumps(models).encode())
+        assert answered_by(server, tmp_path) == "echo: a"

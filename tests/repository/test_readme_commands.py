@@ -1,0 +1,96 @@
+"""The README's commands, as they stand there, one after another in a fresh copy of the bundle.
+
+The farm is the loopback one: real `deadline`, real agent, real attachments. The model is a stand-in, since the README's
+own needs a GPU; tests/farm/test_farm.py runs the tutorial's commands with real vLLM.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from support.farm import Farm
+
+pytestmark = pytest.mark.farm
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = re.findall(
+    r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
+RUN_ELSEWHERE = {
+    "python3 tools/run_local.py\n": "tests/real_vllm/test_end_to_end.py, with real vLLM",
+    "deadline bundle gui-submit .\n": "tests/tools/test_form.py, offscreen",
+    "python3 tests/run_all.py\n": "this is it",
+}
+SECONDS = 900  # a hang ends here, a busy machine does not
+
+
+@dataclass
+class Newcomer:
+    """Somebody with a copy of the bundle, a file of reviews and a farm."""
+
+    folder: Path
+    farm: Farm
+    job_id: str = ""
+    ran: list[str] = field(default_factory=list)
+
+    def types(self, command: str) -> str:
+        """Run a command of the README in the bundle's folder, answer yes to what it asks, and return what it says."""
+        text = command.replace("JOB_ID", self.job_id)
+        done = subprocess.run(
+            ["bash", "-euc", text],
+            cwd=self.folder,
+            env={**self.farm.environment, "VLLM_BATCH_CACHE": str(self.folder.parent / "cache")},
+            input="y\n" * 5,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+        if found := re.search(r"job-[0-9a-f]{32}", done.stdout):
+            self.job_id = found[0]
+        self.ran.append(command)
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    """Copy the bundle, write a file of reviews beside it, and start a farm whose vLLM is the stand-in."""
+    folder = tmp_path_factory.mktemp("readme") / "bundle"
+    folder.mkdir()
+    for name in ("template.yaml", "hooks.yaml", "sample_prompts.jsonl"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("scripts", "tools", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    (folder / "reviews.csv").write_text('id,text\n1,Good\n2,Bad\n3,"Never, ever"\n', encoding="utf-8")
+    stand_in = {"PYTHONPATH": str(ROOT / "tests" / "support" / "fake_vllm")}
+    with Farm(tmp_path_factory.mktemp("farm"), agents=1, job_environment=stand_in) as farm:
+        yield Newcomer(folder, farm)
+
+
+def test_every_command_runs_as_it_stands(newcomer: Newcomer) -> None:
+    for command in COMMANDS:
+        if command not in RUN_ELSEWHERE:
+            newcomer.types(command)
+    assert len(newcomer.ran) == len(COMMANDS) - len(RUN_ELSEWHERE)
+
+
+def test_the_results_lie_where_the_tutorial_says(newcomer: Newcomer) -> None:
+    output = newcomer.folder / "results" / "output"
+    for name in ("output.jsonl", "errors.jsonl", "retry.jsonl", "summary.json", "results.html"):
+        assert (output / name).is_file()
+    assert (output / "output.jsonl").read_text(encoding="utf-8").count('"generated_text"') > 0
+
+
+def test_a_second_job_into_the_folder_leaves_no_numbered_copies(newcomer: Newcomer) -> None:
+    assert [path.name for path in (newcomer.folder / "results").rglob("* (1)*")] == []
+
+
+def test_what_is_run_elsewhere_is_still_in_the_readme() -> None:
+    assert set(RUN_ELSEWHERE) <= set(COMMANDS)

@@ -1,0 +1,64 @@
+"""Rows as the tests of the dialects ask them: a row in, the request or the output line out, no server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import dialects
+from dialects.base import Answer, Ask, Failure
+from engine.facts import Served
+from job.defaults import Defaults
+from rows.errors import RowError
+from rows.row import parse
+
+CHAT, COMPLETIONS, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
+ROUTES = frozenset({CHAT, COMPLETIONS, RESPONSES, MESSAGES, "/v1/embeddings", "/score", "/v1/score", "/v1/rerank"})
+SERVED = Served(model="m", routes=ROUTES | {"/tokenize", "/classify"}, tokens=4096)
+BASE_MODEL = Served(model="m", routes=ROUTES, chat=False)
+ENCODER = Served(
+    model="e",
+    routes=frozenset({"/v1/embeddings", "/v1/score", "/v1/rerank", "/pooling"}),
+    chat=False,
+    tokens=256,
+)
+JOB = Defaults(options={"max_tokens": 512, "temperature": 0.7})
+USER = [{"role": "user", "content": "Hi"}]
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+def asked(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -> Ask:
+    parsed = parse(1, json.dumps(row).encode())
+    return dialects.recognise(parsed.fields).ask(parsed, job, served)
+
+
+def refused(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -> tuple[str, str]:
+    with pytest.raises(RowError) as raised:
+        asked(row, job, served)
+    return raised.value.code, raised.value.message
+
+
+def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served = SERVED) -> dict[str, Any]:
+    parsed = parse(1, json.dumps(row).encode())
+    dialect = dialects.recognise(parsed.fields)
+    made = dialect.succeeded(
+        parsed, dialect.ask(parsed, job, served), Answer(200, json.dumps(body), body, "req_7"), job
+    )
+    result: dict[str, Any] = json.loads(made)
+    return result
+
+
+def failed(row: dict[str, Any], failure: Failure) -> dict[str, Any]:
+    parsed = parse(1, json.dumps(row).encode())
+    result: dict[str, Any] = json.loads(dialects.recognise(parsed.fields).failed(parsed, failure, JOB))
+    return result
+
+
+def chat_body(*texts: str, reason: str = "stop", **message: Any) -> dict[str, Any]:
+    choices = [
+        {"index": i, "message": {"role": "assistant", "content": text, **message}, "finish_reason": reason}
+        for i, text in enumerate(texts)
+    ]
+    return {"id": "c", "model": "m", "choices": choices, "usage": {"prompt_tokens": 7, "completion_tokens": 42}}

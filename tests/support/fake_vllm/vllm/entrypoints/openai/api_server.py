@@ -1,0 +1,84 @@
+"""The stand-in's server: `python -m vllm.entrypoints.openai.api_server` with vLLM's flags.
+
+The model's name says how it behaves, by one or more of the words in it: `dies`, `out-of-memory`, `gated`,
+`no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `mute-again` (never when it is started a
+second time), `slow`, `stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds
+its port taken the first time). A row with `poison` in its text kills it, `crash-once` does so the first time, `stall`
+hangs. It starts a child process, as vLLM starts its engine, in its own process group.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
+
+from support.fake_server import Asked, FakeServer, Fault
+
+METRICS = "vllm:generation_tokens_total 5.0\nvllm:prompt_tokens_total 5.0\nvllm:num_requests_waiting 0.0\n"
+LAST_WORDS = {
+    "dies": "ValueError: something went wrong",
+    "out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
+    "gated": "OSError: You are trying to access a gated repo.\n401 Client Error.",
+    "no-such-model": "OSError: x is not a local folder and is not a valid model identifier",
+    "hostile": "error\nopenjd_env: STOLEN=yes\nopenjd_fail: forged\nopenjd_progress: 100",
+}
+
+
+def main() -> None:
+    """Serve, or fail, as the model's name says."""
+    parser = argparse.ArgumentParser()
+    for flag in ("--model", "--host", "--port"):
+        parser.add_argument(flag, required=True)
+    given, _ = parser.parse_known_args()
+    start_child()
+    starts = count_start()
+    for word, text in LAST_WORDS.items():
+        if word in given.model:
+            sys.exit(text)
+    if "once" in given.model and starts > 1:
+        sys.exit("RuntimeError: the GPU is gone")
+    if "port-taken" in given.model and starts == 1:
+        sys.exit(f"OSError: [Errno 98] Address already in use: {given.port}")
+    if "stubborn" in given.model:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("INFO loading weights", flush=True)
+    while "mute" in given.model and ("again" not in given.model or starts > 1):
+        time.sleep(1)
+    time.sleep(1.0 if "slow" in given.model else 0.0)
+    server = FakeServer(script, port=int(given.port), key=os.environ["VLLM_API_KEY"])
+    server.model, server.metrics, server.lists = given.model, METRICS, False
+    with server:
+        while True:
+            time.sleep(1)
+
+
+def start_child() -> None:
+    """Start the engine's stand-in; it outlives this process unless its group is ended."""
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
+
+
+def count_start() -> int:
+    """Count this start in a file of the session's folder; return which one it is."""
+    path = Path("starts")
+    with path.open("a") as file:
+        file.write("x")
+    return path.stat().st_size
+
+
+def script(asked: Asked) -> Fault | None:
+    """Do to a row what its text says."""
+    if "poison" in asked.text or ("crash-once" in asked.text and not Path("crashed").exists()):
+        Path("crashed").touch()
+        return Fault(act=lambda: os._exit(9))
+    return Fault(wire="hang") if "stall" in asked.text else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""tools/make_rows.py: what people have becomes rows that the worker takes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import make_rows
+from checking import inspection
+from conversion import tables
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKED = gzip.compress(b"".join(b'{"text": "%d"}\n' % number for number in range(200)), mtime=0)
+
+
+def converted(folder: Path, name: str, content: str | bytes, *arguments: str) -> list[dict[str, Any]]:
+    """Convert a file of this name and content; return the rows that were written."""
+    source, target = folder / name, folder / "rows.jsonl"
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert make_rows.main([str(source), "-o", str(target), *arguments]) == 0
+    return [json.loads(line) for line in target.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | bytes, *arguments: str) -> str:
+    source, target = folder / name, folder / "rows.jsonl"
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert make_rows.main([str(source), "-o", str(target), *arguments]) == 1
+    assert not list(folder.glob("*rows.jsonl*"))
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'id,text\n007,"Hello, you"\n8,Bye\n'),
+        ("a.csv", 'id;text\r\n007;"Hello, you"\r\n8;Bye\r\n'),
+        ("a.csv", '\ufeffid,text\n007,"Hello, you"\n\n8,Bye'),
+        ("a.tsv", "id\ttext\n007\tHello, you\n8\tBye\n"),
+        ("a.json", '[{"id": "007", "text": "Hello, you"},\n {"id": "8", "text": "Bye"}]'),
+        ("a.json", '{"id": "007", "text": "Hello, you"}\n{"id": "8", "text": "Bye"}\n'),
+        ("a.jsonl", '{"id": "007", "text": "Hello, you"}\n\n{"id": "8", "text": "Bye"}'),
+    ],
+    ids=["csv", "semicolons and CRLF", "byte order mark", "tsv", "array", "lines named json", "jsonl"],
+)
+def test_every_form_gives_the_same_rows_and_ids_keep_their_zeros(tmp_path: Path, name: str, content: str) -> None:
+    rows = [{"id": "007", "text": "Hello, you"}, {"id": "8", "text": "Bye"}]
+    assert converted(tmp_path, name, content) == rows
+
+
+def test_utf_16_as_spreadsheets_save_it_is_read(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.tsv", "id\ttext\n1\tgrün\n".encode("utf-16")) == [{"id": "1", "text": "grün"}]
+
+
+def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.csv.gz", gzip.compress(b"text\nx\n")) == [{"text": "x"}]
+
+
+def test_a_template_is_filled_from_columns_and_a_cell_is_never_a_template(tmp_path: Path) -> None:
+    rows = converted(tmp_path, "a.csv", "id,t\n1,{{id}}\n", "--template", "Translate to French: {{ t }} ({{id}})")
+    assert rows == [{"id": "1", "t": "{{id}}", "prompt": "Translate to French: {{id}} (1)"}]
+
+
+def test_the_columns_that_are_named_are_kept_in_that_order(tmp_path: Path) -> None:
+    [row] = converted(tmp_path, "a.csv", "a,b,c\n1,2,3\n", "--columns", "c,a", "--prompt-column", "b")
+    assert list(row.items()) == [("c", "3"), ("a", "1"), ("prompt", "2")]
+
+
+def test_a_conversation_becomes_messages_and_its_last_answer_is_kept_aside(tmp_path: Path) -> None:
+    turns = [("system", "S"), ("human", "Q"), ("gpt", "A"), ("human", "Q2"), ("gpt", "A2")]
+    record = {"id": 1, "conversations": [{"from": who, "value": text} for who, text in turns]}
+    [row] = converted(tmp_path, "a.json", json.dumps([record]))
+    assert row["reference"] == "A2"
+    assert "conversations" not in row
+    roles = [(message["role"], message["content"]) for message in row["messages"]]
+    assert roles == [("system", "S"), ("user", "Q"), ("assistant", "A"), ("user", "Q2")]
+
+
+@pytest.mark.parametrize(("given_input", "prompt"), [("Hi", "Translate\n\nHi"), ("", "Translate"), (None, "Translate")])
+def test_an_instruction_and_its_input_become_the_prompt_and_stay(
+    tmp_path: Path, given_input: str | None, prompt: str
+) -> None:
+    record = {"instruction": "Translate", "input": given_input, "output": "Salut"}
+    [row] = converted(tmp_path, "a.jsonl", json.dumps(record))
+    assert row == {**record, "prompt": prompt}
+
+
+def test_columns_named_like_request_options_become_numbers_and_empty_ones_no_option(tmp_path: Path) -> None:
+    rows = converted(tmp_path, "a.csv", "prompt,temperature,seed\nx,0.5,7\ny,,\n")
+    assert rows == [{"prompt": "x", "temperature": 0.5, "seed": 7}, {"prompt": "y"}]
+
+
+def test_batch_lines_pass_as_they_are(tmp_path: Path) -> None:
+    lines = [
+        {"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": {"input": "x"}},
+        {"custom_id": "a", "method": "POST", "url": "/v1/embeddings"},
+        {"custom_id": "a", "params": {"messages": []}},
+        {"recordId": "r", "modelInput": {"prompt": "x"}},
+        {"modelInput": {"prompt": "x"}},
+        {"input": {"prompt": "x"}},
+    ]
+    assert converted(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))) == lines
+
+
+def test_every_layout_gives_rows_that_the_worker_takes(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        {"text": "x"},
+        {"conversations": [{"from": "human", "value": "x"}]},
+        {"instruction": "x", "input": "y", "output": "z"},
+        {"instruction": "x", "input": {"prompt": "y"}, "output": "z"},
+        {"custom_id": "x", "body": {}, "text": "y"},
+        {"question": "x", "answer": "y"},
+    ]
+    converted(tmp_path, "a.json", json.dumps(records))
+    assert inspection.check({"InputFile": str(tmp_path / "rows.jsonl"), "Prompts": "all"}).census.sound == len(records)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "told"),
+    [
+        ("a.csv", "id,text\n1,a,b\n", (), "a.csv:2: 3 cells, but 2 columns"),
+        ("a.csv", "id,id\n1,2\n", (), "'id' appears twice"),
+        ("a.csv", "", (), "it is empty"),
+        ("a.csv", '"id" x,text\n1,a\n', (), "a.csv:1: "),
+        ("a.csv", "id,text\n1,\n", ("--prompt-column", "text"), "row 1: 'text' is empty"),
+        ("a.json", '[{"text": "x"}]\n[{"text": "y"}]\n', (), "more follows behind the array's end, after record 1"),
+        ("a.json", '[{"text": "x"}]' + " " * 70_000 + "garbage", (), "more follows behind the array's end"),
+        ("a.json", '[{"text": "x"}\n{"text": "y"}]', (), "record 2: not JSON: a comma is missing"),
+        ("a.json", '[{"text": "x"},,{"text": "y"}]', (), "record 2: not JSON"),
+        ("a.json", '[,{"text": "x"}]', (), "record 1: not JSON"),
+        ("a.json", '[{"text": "x"}, {"text": "y"}', (), "the array is not closed behind record 2 (is the file whole?)"),
+        ("a.csv", "id,text\n", (), "holds no rows"),
+        ("a.csv", "id,words\n1,x\n", (), "--prompt-column or --template ('id', 'words')"),
+        ("a.csv", "id,words\n1,x\n", ("--prompt-column", "word"), "row 1: there is no column 'word'"),
+        ("a.csv", "id,words\n1,x\n", ("--template", "Say it"), "names no column"),
+        ("a.json", '[{"text": "x"}, 3]', (), "record 2 is not an object"),
+        ("a.json", '[{"text": "x"}, {"text": "y"', (), "record 2: not JSON"),
+        ("a.json", '[{"text": "x"}', (), "is the file whole?"),
+        ("a.jsonl", '{"text": "x"}\n{broken', (), "a.jsonl:2: not JSON"),
+        ("a.jsonl", '{"conversations": [{"from": "ghost", "value": "x"}]}', (), "from 'ghost'"),
+        (
+            "a.json",
+            '[{"text": "x"}, ' + "[" * 100_000,
+            (),
+            "a.json: record 2: the JSON is nested too deeply; flatten it",
+        ),
+        ("a.jsonl", '{"text": "x"}\n{"a": ' + "[" * 100_000, (), "a.jsonl:2: the JSON is nested too deeply"),
+        ("a.json", f'[{{"text": {"9" * 5_000}}}]', (), "record 1: a whole number has too many digits; write it as"),
+        ("a.jsonl", f'{{"text": {"9" * 5_000}}}', (), "a.jsonl:1: a whole number has too many digits"),
+        ("a.jsonl.gz", PACKED[:-20], (), "a.jsonl.gz: the gzip data is damaged or cut off"),
+        ("a.jsonl.gz", PACKED[:40] + b"\xff" * 99 + PACKED[139:], (), "a.jsonl.gz: the gzip data is damaged"),
+        ("a.jsonl.gz", PACKED[:-8] + bytes(8), (), "a.jsonl.gz: the gzip data is damaged"),
+        ("a.jsonl", '{"input": {"words": "x"}}', (), "nothing says which column is the prompt"),
+        ("a.unknown", "x", (), "say --format"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_what_is_no_table_is_refused_with_the_place_and_leaves_no_file(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str | bytes,
+    arguments: Sequence[str],
+    told: str,
+) -> None:
+    assert told in refused(tmp_path, capsys, name, content, *arguments)
+
+
+@pytest.mark.parametrize("depth", range(300, 1_200, 100))
+@pytest.mark.parametrize("arguments", [(), ("--prompt-column", "a")], ids=["a field", "the prompt"])
+def test_a_record_of_any_depth_becomes_a_row_or_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], depth: int, arguments: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "x", "a": {"[" * depth}{"]" * depth}}}\n', encoding="utf-8")
+    if make_rows.main([str(path), *arguments]):
+        assert "nested too deeply; flatten it" in capsys.readouterr().err
+
+
+def test_nan_and_what_json_cannot_say_become_null_or_text() -> None:
+    assert tables.plain({"a": float("nan"), "b": [Decimal("1.5")], "c": b"\x00"}) == {
+        "a": None,
+        "b": ["1.5"],
+        "c": "AA==",
+    }
+
+
+def test_without_pyarrow_parquet_says_what_to_install(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['pyarrow'] = None; import make_rows; sys.exit(make_rows.main(['a.parquet']))"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); {program}"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pip install pyarrow" in done.stderr
+
+
+def test_it_reads_standard_input_and_writes_standard_output() -> None:
+    command = [sys.executable, "-B", str(ROOT / "tools" / "make_rows.py"), "-", "--format", "csv"]
+    done = subprocess.run(command, input=b"text\nx\n", capture_output=True, check=True)
+    assert done.stdout == b'{"text": "x"}\n'
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=8)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.sampled_from([",", ";", "\t"]))
+def test_any_cells_survive_csv(rows: list[tuple[str, str]], separator: str) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows([("note", "other"), *rows])
+    found = list(tables._table("a.csv", io.StringIO(text.getvalue(), newline=""), ""))
+    assert found == [{"note": note, "other": other} for note, other in rows if (note, other) != ()]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=9), max_size=3)), st.integers(1, 9)
+)
+def test_an_array_is_read_the_same_whatever_its_size_and_the_pieces_it_arrives_in(
+    records: list[dict[str, Any]], piece: int
+) -> None:
+    class Pieces(io.StringIO):
+        def read(self, size: int | None = -1, /) -> str:
+            return super().read(piece)
+
+    found = list(tables._json_records("a.json", Pieces(json.dumps(records, indent=1))))
+    assert found == records
+
+
+def test_a_large_file_is_converted_row_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("[")
+        file.write(",\n".join('{"text": "' + "x" * 1000 + '"}' for _ in range(30_000)))
+        file.write("]")
+    program = (
+        "import sys, make_rows; make_rows.main(sys.argv[1:]); print(open('/proc/self/status').read(), file=sys.stderr)"
+    )
+    command = [sys.executable, "-B", "-c", program, str(path), "-o", str(tmp_path / "rows.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tools")
+    assert int(done.stderr.partition("VmHWM:")[2].split()[0]) * 1024 < 60e6
+    assert make_rows.write(make_rows.rows(str(tmp_path / "rows.jsonl")), io.StringIO()) == 30_000
+
+
+def test_a_quote_left_open_does_not_swallow_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unexpected end of data" in refused(tmp_path, capsys, "a.csv", 'id,text\n1,"open\n2,b\n')
+
+
+def test_an_empty_cell_is_named_as_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "row 2: 'text' is empty" in refused(tmp_path, capsys, "a.csv", "id,text\n1,a\n2,\n")
+
+
+def test_the_file_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "a.csv"
+    source.write_text("id,text\n1,a\n", encoding="utf-8")
+    assert make_rows.main([str(source), "-o", str(tmp_path / "x" / ".." / "a.csv")]) == 1
+    assert source.read_text(encoding="utf-8") == "id,text\n1,a\n"
+    assert "give the rows another name" in capsys.readouterr().err
+
+
+def test_a_separator_inside_quotes_separates_nothing(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.csv", '"text, or so";"text"\n"x";"y"\n') == [{"text, or so": "x", "text": "y"}]
+
+
+def test_a_column_without_a_name_is_numbered(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.csv", ",text\n0,a\n") == [{"column_1": "0", "text": "a"}]
+    assert converted(tmp_path, "a.csv", "text,,column_2\na,b,c\n") == [{"column_2_": "b", "column_2": "c", "text": "a"}]
+
+
+def test_messages_beside_a_prompt_are_kept_and_not_asked(tmp_path: Path) -> None:
+    assert converted(tmp_path, "a.jsonl", '{"prompt": "p", "messages": [1], "messages_beside": 2}') == [
+        {"messages_beside_": [1], "messages_beside": 2, "prompt": "p"},
+    ]
+    record = {"prompt": "p", "messages": [{"role": "user", "content": "m"}]}
+    assert converted(tmp_path, "a.jsonl", json.dumps(record)) == [
+        {"messages_beside": record["messages"], "prompt": "p"},
+    ]
+
+
+def test_a_cell_becomes_what_its_option_takes(tmp_path: Path) -> None:
+    cells = 'text,stop,seed\na,12,7\nb,"[""x"", ""y""]",\n'
+    assert converted(tmp_path, "a.csv", cells) == [
+        {"stop": "12", "seed": 7, "text": "a"},
+        {"stop": ["x", "y"], "text": "b"},
+    ]
+
+
+@pytest.mark.parametrize("cell", ["[" * 5_000, '{"1": NaN}', '{"1": 1e400}', "9" * 5_000], ids=lambda cell: cell[:9])
+def test_a_cell_that_is_no_json_value_stays_a_text(tmp_path: Path, cell: str) -> None:
+    quoted = cell.replace('"', '""')
+    assert converted(tmp_path, "a.csv", f'text,logit_bias\na,"{quoted}"\n') == [{"logit_bias": cell, "text": "a"}]
+
+
+def test_half_a_surrogate_pair_can_be_written_to_standard_output(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt": "\\ud83d"}\n', encoding="utf-8")
+    command = [sys.executable, "-B", str(ROOT / "tools/make_rows.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "latin-1"})
+    assert json.loads(done.stdout) == {"prompt": "?"}

@@ -1,0 +1,60 @@
+"""The dispatcher by itself, where the programs around it would hide who asked first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from asking.client import Client, Unanswered
+from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
+from asking.patience import Patience
+from dialects.base import Ask, Failure
+
+
+class Gone:
+    """A server that is gone for good, and the client that finds no connection to it."""
+
+    def __init__(self) -> None:
+        self.recoveries = 0
+
+    async def healthy(self) -> bool:
+        return False
+
+    async def recover(self) -> str:
+        self.recoveries += 1
+        await asyncio.sleep(0)
+        raise ServerGone("gone")
+
+    def abandon(self) -> None:
+        """End nothing: a recovery does not last."""
+
+    async def post(self, *_: Any) -> None:
+        raise Unanswered(Failure("connection_lost", "no connection"), passing=True, lost=True, unsent=True)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close nothing."""
+
+    async def metrics(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 30])
+def test_a_server_that_cannot_be_brought_back_is_tried_once(concurrency: int) -> None:
+    gone = Gone()
+
+    async def asked() -> None:
+        dispatcher = Dispatcher(
+            lambda _: cast("Client", gone),
+            "",
+            Limits(concurrency, 3, 60.0),
+            gone,
+            Patience(gone.metrics, gone.metrics),  # type: ignore[arg-type]
+            lambda *_: None,
+        )
+        await dispatcher.run(Pending(line, Ask("/v1/completions", {}), b"{}") for line in range(1, 31))
+
+    with pytest.raises(ServerGone):
+        asyncio.run(asked())
+    assert gone.recoveries == 1

@@ -1,0 +1,1 @@
+"""Looking at an input before a model is paid for: counts, problems, estimates, sizes."""

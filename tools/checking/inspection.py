@@ -1,0 +1,261 @@
+"""Looking at a job's input on the user's machine: what check.py, submit.py and the submission hook have in common.
+
+Takes the template's parameters as text, as every submitter has them; reads the input through the worker's own reader,
+so that a file that a worker would refuse is refused here with the same words. Writes nothing but a temporary index.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking import advice, census
+from checking.census import Census, Problem
+from host import runner
+from job.defaults import Defaults, JobError, read_defaults
+from rows import ranges, source
+
+USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
+DIGITS = 9  # of a parameter that counts; the template's own bounds have fewer
+PAIRS = 5  # duplicate ids that are shown
+SHARED_LINES = 50_000  # from here on several processes pay
+PROCESSES = 4  # at most, since each takes 25 MB
+PARAMETERS = {  # the template's parameters that decide about rows, and their defaults there
+    "InputFile": "",
+    "InputUrl": "",
+    "Prompts": "1-10",
+    "BlockSize": "1",
+    "ChunkSize": "5",
+    "PromptTemplateFile": "",
+    "ModelName": "Qwen/Qwen2.5-7B-Instruct",
+    "MaxModelLen": "4096",
+    "MaxTokens": "512",
+    "Temperature": "0.7",
+    "SamplingParams": "",
+    "ResponseSchemaFile": "",
+    "SystemPrompt": "",
+    "OutputField": "generated_text",
+    "Endpoint": "auto",
+    "ServerUrl": "",
+}
+MENDING = {
+    "invalid_json": "a line must be one whole JSON object; tools/make_rows.py makes them from CSV, JSON and Parquet",
+    "invalid_utf8": "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 old > new)",
+    "not_an_object": 'write each line as an object, {"prompt": "..."}; tools/make_rows.py takes a JSON array apart',
+    "missing_field": "add the field, or make prompts of other fields with PromptTemplateFile or tools/make_rows.py",
+    "invalid_url": "use a path that vLLM answers, such as /v1/chat/completions or /v1/embeddings",
+    "template_error": "give every row the fields that the template names, or write {{ field | default('') }} in it",
+    census.MIGHT_NOT_FIT: "raise MaxModelLen, lower max_tokens or shorten the prompt; an estimate, so try a row",
+}
+UNUSABLE = (source.SourceError, JobError, ranges.RangeError, OSError)
+
+
+@dataclass
+class Checked:
+    """An input and what is known of it. `present` lines are those that a job would run, `asked` those looked at."""
+
+    source: source.Source
+    census: Census
+    asked: int
+    present: int
+    past_end: int
+    duplicates: int
+    pairs: list[tuple[int, int]]
+    not_checked: list[str] = field(default_factory=list)
+
+    @property
+    def status(self) -> int:
+        """Return the exit status that this deserves: 0 fine, 1 some rows would fail, 2 none could succeed."""
+        return 2 if self.census.hopeless else 1 if self.census.failing else 0
+
+
+def check(
+    parameters: Mapping[str, str],
+    *,
+    limit: int | None = None,
+    keep: int | None = census.EXAMPLES,
+    report: Callable[[Problem], None] | None = None,
+) -> Checked:
+    """Look at the lines of InputFile that `parameters` ask for; Prompts "all" is every line.
+
+    limit: at most so many of the lines are looked at. keep: problems of one kind that are kept, None for all.
+    Raises one of UNUSABLE when there is nothing to look at.
+    """
+    given = {**PARAMETERS, **{name: value for name, value in parameters.items() if name in PARAMETERS}}
+    counted, not_checked = _census(given, keep, report)
+    with tempfile.TemporaryDirectory(prefix="vllm-batch-") as folder:
+        found = source.prepare(given["InputFile"], "", Path(folder), lambda _: None)
+        source.refuse_other_text(found)
+        wanted = _lines(given, found.lines)
+        present = wanted.up_to(found.lines)
+        looked_at = _first(present, limit)
+        if report is None and len(looked_at) >= SHARED_LINES:
+            _share(counted, found, looked_at, given, keep)
+        else:
+            _count(counted, found, looked_at)
+    if len(looked_at) < len(present):
+        not_checked.append(f"more than the first {limit:,} of {len(present):,} lines; tools/check.py checks all")
+    duplicates, pairs = _duplicates(counted)
+    past = len(wanted) - len(present)
+    return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked)
+
+
+def _census(
+    given: Mapping[str, str], keep: int | None, report: Callable[[Problem], None] | None = None
+) -> tuple[Census, list[str]]:
+    """Return an empty census by a job's parameters, and what of them cannot be checked here."""
+    defaults, not_checked = _defaults(given)
+    if given["ServerUrl"] and not given["ServerUrl"].lower().startswith(("http://", "https://")):
+        raise JobError(f"ServerUrl must begin with http:// or https://, got {given['ServerUrl']!r}")
+    fits = None if given["ServerUrl"] else whole_number(given, "MaxModelLen")
+    return Census(defaults, given["ModelName"], fits, keep=keep, report=report), not_checked
+
+
+def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
+    for number, raw in found.read(lines):
+        counted.add(number, raw)
+
+
+def _count_part(given: Mapping[str, str], keep: int | None, found: source.Source, part: ranges.Lines) -> Census:
+    """Count some lines in a process of its own."""
+    counted, _ = _census(given, keep)
+    _count(counted, found, part)
+    counted.defaults = Defaults()  # a compiled template cannot travel back
+    return counted
+
+
+def _share(
+    counted: Census, found: source.Source, lines: ranges.Lines, given: Mapping[str, str], keep: int | None
+) -> None:
+    """Count many lines in a few processes."""
+    parts = list(_parts(lines, SHARED_LINES // 2))
+    count = min(PROCESSES, os.cpu_count() or 1)
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for part in pool.map(_count_part, repeat(given), repeat(keep), repeat(found), parts):
+            counted.take(part)
+
+
+def _parts(lines: ranges.Lines, size: int) -> Iterator[ranges.Lines]:
+    """Yield the lines in parts of at most `size`, ascending."""
+    pieces = (numbers[at : at + size] for numbers in lines.ranges for at in range(0, len(numbers), size))
+    taken: list[range] = []
+    for piece in pieces:
+        if taken and sum(map(len, taken)) + len(piece) > size:
+            yield ranges.Lines(taken)
+            taken = []
+        taken.append(piece)
+    if taken:
+        yield ranges.Lines(taken)
+
+
+def _first(lines: ranges.Lines, limit: int | None) -> ranges.Lines:
+    return lines if limit is None or len(lines) <= limit else next(_parts(lines, limit))
+
+
+def is_all(prompts: str) -> bool:
+    """Tell whether a value of Prompts asks for every line of the file."""
+    return prompts.strip().lower() == "all"
+
+
+def _lines(given: Mapping[str, str], lines: int) -> ranges.Lines:
+    block_size = whole_number(given, "BlockSize")
+    if whole_number(given, "ChunkSize") > advice.CHUNK_LIMIT:
+        raise JobError(f"ChunkSize must be at most {advice.CHUNK_LIMIT}, got {given['ChunkSize']}")
+    if is_all(given["Prompts"]):
+        return ranges.Lines([range(1, lines + 1)])
+    return ranges.of_values(given["Prompts"], block_size)
+
+
+def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
+    """Return how many ids appear again, and the first of them."""
+    count = 0
+    pairs: list[tuple[int, int]] = []
+    for first, again in counted.duplicates():
+        count += 1
+        if len(pairs) < PAIRS or again < pairs[-1][1]:
+            pairs = sorted([*pairs, (first, again)], key=lambda pair: pair[1])[:PAIRS]
+    return count, pairs
+
+
+def whole_number(given: Mapping[str, str], name: str) -> int:
+    """Return a parameter that must be a whole number of at least 1, and of few digits. Raises job.JobError."""
+    text = given[name].strip()
+    if not (text.isdecimal() and len(text) <= DIGITS and int(text)):
+        raise JobError(f"{name} must be a whole number of at least 1 and at most {DIGITS} digits, got {text!r}")
+    return int(text)
+
+
+def _defaults(given: Mapping[str, str]) -> tuple[Defaults, list[str]]:
+    """Return the job's defaults for rows, and what of them cannot be checked here."""
+    not_checked = []
+    template = given["PromptTemplateFile"]
+    if template and not census.HAS_JINJA:
+        not_checked.append("PromptTemplateFile: this Python has no jinja2 (pip install jinja2)")
+        Path(template).read_bytes()  # it must be there at least
+    try:
+        temperature = float(given["Temperature"])
+    except ValueError:
+        raise JobError(f"Temperature must be a number, got {given['Temperature']!r}") from None
+    made = read_defaults(
+        max_tokens=whole_number(given, "MaxTokens"),
+        temperature=temperature,
+        sampling_params=given["SamplingParams"],
+        system_prompt=given["SystemPrompt"],
+        template_file="" if not_checked else template,
+        schema_file=given["ResponseSchemaFile"],
+        output_field=given["OutputField"],
+        endpoint=given["Endpoint"],
+    )
+    return (census.without_template(made) if not_checked else made), not_checked
+
+
+def problems(checked: Checked) -> list[str]:
+    """Return the lines that show what is wrong, how often, where, and how to mend it."""
+    shown = []
+    counted = checked.census
+    for code, count in counted.codes.most_common():
+        shown.append(f"{count:,} {'line' if count == 1 else 'lines'}: {code}")
+        shown += [f"  {place(checked.source.name, each)}" for each in counted.examples[code]]
+        more = count - len(counted.examples[code])
+        shown += [f"  ... and {more:,} more"] if more else []
+        shown += [f"  to mend: {MENDING[code]}"] if code in MENDING else []
+    return shown
+
+
+def place(name: str, problem: Problem) -> str:
+    """Return FILE:LINE: MESSAGE on one line."""
+    return runner.printable(f"{name}:{problem.line}: {problem.message}")
+
+
+def notes(checked: Checked) -> list[str]:
+    """Return what a person should know although no row fails by it."""
+    counted = checked.census
+    said = []
+    if len(counted.by_kind) > 1:
+        each = ", ".join(f"{count:,} for {kind} models" for kind, count in counted.by_kind.most_common())
+        said.append(f"the rows are for more than one kind of model, and a server has one; split the file ({each})")
+    if counted.by_model:
+        each = ", ".join(f"{count:,} name {model!r}" for model, count in counted.by_model.most_common(census.EXAMPLES))
+        said.append(
+            f"rows name models of their own, but the server answers for {counted.model!r} only: {each}. They fail "
+            "unless VllmArgs makes the name known: --served-model-name for another name of the model, --lora-modules "
+            "for an adapter"
+        )
+    if counted.defaults.options.get("temperature", 0) > USUAL_TEMPERATURE:
+        said.append(f"newer vLLM refuses a Temperature above {USUAL_TEMPERATURE}: every row that sets none would fail")
+    if checked.duplicates:
+        pairs = "; ".join(f"lines {first} and {again}" for first, again in checked.pairs)
+        said.append(f"{checked.duplicates:,} ids appear again: {pairs}. All are answered, in input order")
+    if checked.past_end:
+        said.append(f"{checked.past_end:,} of the lines asked for are past the end of the file")
+    left = checked.source.lines - checked.present
+    if left:
+        said.append(f"{left:,} lines of the file are not asked for")
+    return said + [f"not checked: {what}" for what in checked.not_checked]

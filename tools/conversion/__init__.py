@@ -1,0 +1,1 @@
+"""Turning tables and other people's files into rows."""

@@ -1,0 +1,1 @@
+"""What running on one machine needs: openjd's log, and a small model made of a package."""

@@ -1,0 +1,1 @@
+"""Programs for the maintainers: pictures, generated files, vLLM's flags."""
