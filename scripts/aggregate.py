@@ -14,16 +14,14 @@ import array
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
-from host import runner, transfer
+from host import files, runner, transfer
 from job import arguments
 from job.defaults import Defaults, JobError, check_output_field
 from page.writer import Page
@@ -96,9 +94,8 @@ def aggregate(given: argparse.Namespace) -> int:
     with contextlib.closing(merge), Page(output) as page:
         tally = _write_rows(Results(merge, defaults), output, page)
         whole = summary.made(tally, merge, given)
-        _write_whole(
-            output / "summary.json", json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        )
+        text = json.dumps(whole, indent=2, ensure_ascii=False)
+        files.write_whole(output / "summary.json", text.encode("utf-8", "replace") + b"\n")
         report = page.write(output / "results.html", whole)
     if report.held < report.rows:
         runner.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
@@ -164,25 +161,25 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
     digest = hashlib.sha256()
     retried, blank = array.array("Q"), array.array("Q")
     with contextlib.ExitStack() as stack:
-        files = {
-            name: stack.enter_context(_whole_file(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
-        }
+        results_file, errors_file, retry_file = (
+            stack.enter_context(files.open_whole(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
+        )
         for line, record, shard, raw in results:
             tally.add(line, record.head, is_missing=shard is None)
             if record.head["status"] == "blank":
                 if shard is None:
                     blank.append(line)
                 continue
-            files["output"].write(record.output + b"\n")
+            results_file.write(record.output + b"\n")
             if record.head["status"] == "failed":
-                files["errors"].write(record.output + b"\n")
+                errors_file.write(record.output + b"\n")
                 if raw is not None:  # a retry's own file may not hold the line
                     retried.append(line)
-                    files["retry"].write(raw + b"\n")
+                    retry_file.write(raw + b"\n")
                     digest.update(raw + b"\n")
             beside = inputs.of(line) if record.head["dialect"] in NEEDS_INPUT and page.has_room() else None
             page.add(page_row(line, record, shard, raw or beside or b""))
-        for file in files.values():
+        for file in (results_file, errors_file, retry_file):
             file.flush()  # a full disk shows before the first of them takes its name
         if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
             results_folder = output / "results"
@@ -191,23 +188,6 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
                 results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried), ranges.write(blank)
             )
     return tally
-
-
-@contextlib.contextmanager
-def _whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that appears under its name only when the block ends well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb", buffering=1 << 20) as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    with _whole_file(path) as file:
-        file.write(content)
 
 
 def _report(whole: dict[str, Any], output: Path) -> None:

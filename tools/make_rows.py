@@ -22,14 +22,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion import layouts, tables
 from conversion.tables import RowsError
+from host import files
 
 
 def rows(
@@ -63,14 +64,12 @@ def output(path: str) -> Iterator[TextIO]:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         yield sys.stdout
         return
-    temporary = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
-    try:
+    with (
+        files.name_at_end(Path(path)) as temporary,
         # a lone surrogate of the input cannot be UTF-8; it is shown as ?
-        with temporary.open("w", encoding="utf-8", newline="\n", errors="replace") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        temporary.open("w", encoding="utf-8", newline="\n", errors="replace") as file,
+    ):
+        yield file
 
 
 def parser() -> argparse.ArgumentParser:

@@ -29,13 +29,14 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import bundle  # noqa: F401  (puts scripts/ on the path)
 import setup_env
+from host import files
 from local.openjd_log import printable, readable
 from setup_env import SetupError, say
 
 BUNDLE = Path(__file__).resolve().parent.parent
 SAMPLE = BUNDLE / "sample_prompts.jsonl"
-GZIP = b"\x1f\x8b"  # what gzip data begins with, whatever the file's name
 READ_SIZE = 1 << 20  # bytes; large enough that counting lines runs at the disk's speed
 
 # What vLLM's CPU build wants; whatever of it the caller has set already stays.
@@ -122,7 +123,7 @@ def count_lines(path: Path) -> int:
     """Return how many physical lines `path` has, a last one without a line break included; gzip data is unpacked."""
     lines, last = 0, b"\n"
     with path.open("rb") as file:
-        packed = file.read(len(GZIP)) == GZIP
+        packed = file.read(len(files.GZIP_MAGIC)) == files.GZIP_MAGIC
     with gzip.open(path) if packed else path.open("rb") as file:
         for block in iter(partial(file.read, READ_SIZE), b""):
             lines += block.count(b"\n")

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from engine import gpus
 from engine.gpus import Gpu
-from host import processes
+from host import files, processes
 
 KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
@@ -212,10 +212,7 @@ def save(state: State, folder: Path) -> None:
 
 def write_note(path: Path, value: object) -> None:
     """Write a JSON file whole and for its owner only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.touch(mode=0o600)
-    temporary.write_text(json.dumps(value), encoding="utf-8")
-    temporary.replace(path)
+    files.write_whole(path, json.dumps(value).encode(), mode=0o600)
 
 
 def load(folder: Path) -> State | None:

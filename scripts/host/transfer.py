@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from host import files
+
 ATTEMPTS = 5
 FIRST_PAUSE = 0.5  # seconds, doubled after every attempt
 TIMEOUT = 60  # seconds without a byte
@@ -52,11 +54,9 @@ def download(url: str, path: Path, report: Report) -> None:
     """
     what = f"InputUrl {shown(url)}"
     address = _address(url, "InputUrl")
-    partial = path.with_name(path.name + ".partial")
-    partial.unlink(missing_ok=True)
     validator: dict[str, str] = {}
-    _retried(lambda: _download_rest(address, partial, validator, report), what, report, lambda: _size_of(partial))
-    partial.replace(path)
+    with files.name_at_end(path) as partial:
+        _retried(lambda: _download_rest(address, partial, validator, report), what, report, lambda: _size_of(partial))
 
 
 def upload(path: Path, url: str, report: Report) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import jinja2
 
+from host import files
 from page.blocks import PageRow, Spool
 from page.figures import Tally
 
@@ -128,14 +128,9 @@ class Page:
         _fit(kept, failed)
         held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
         frame = render(summary, held, tally.as_dict())
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with temporary.open("wb") as file:
-                _write(file, frame, kept, failed)
-            size = temporary.stat().st_size
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with files.open_whole(path) as file:
+            _write(file, frame, kept, failed)
+            size = file.tell()
         return PageReport(bytes=size, **held)
 
 

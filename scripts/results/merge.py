@@ -10,13 +10,13 @@ import array
 import bisect
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from host import files
 from results import shards
 from results.shards import Header, Record, Shard, ShardError
 from rows.ranges import Lines, RangeError, of_values, parse
@@ -96,9 +96,7 @@ class Retry:
         while path.exists() and not _tells_of_the_same(path, value):
             others += 1
             path = folder / f"retry-{sha256[:12]}-{others}.json"
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(value), encoding="utf-8")
-        temporary.replace(path)
+        files.write_whole(path, json.dumps(value).encode())
 
 
 def _place(ascending: array.array[int], number: int) -> int:

@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -128,12 +129,14 @@ class Writer:
     header: Header
     count: int = 0
     _file: BinaryIO = field(init=False)
+    _stem: str = field(init=False)
     _path: Path = field(init=False)
     _size: int = field(init=False, default=0)
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._path = self.folder / f".{_stem(self.header)}.{self.header.job}.partial"
+        self._stem = _draw_stem(self.header)
+        self._path = self.folder / f".{self._stem}.{self.header.job}.partial"
         self._file = self._path.open("xb", buffering=0)
         fcntl.flock(self._file, fcntl.LOCK_EX)
         self._append(json.dumps(self.header.as_json()).encode() + b"\n")
@@ -159,7 +162,7 @@ class Writer:
         footer = {"end": True, "records": self.count, "loads": loads, "sha256": digest}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
-        final = self.folder / f"{_stem(self.header)}.jsonl"
+        final = self.folder / f"{self._stem}.jsonl"
         self._path.rename(final)
         return final
 
@@ -169,11 +172,12 @@ class Writer:
         self._file.close()
 
 
-def _stem(header: Header) -> str:
+def _draw_stem(header: Header) -> str:
+    """Return a name that no other attempt has, on this host or another."""
     lines = ranges.parse(header.lines)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(header.created))
-    token = hashlib.sha256(f"{header.created!r} {header.worker} {os.getpid()}".encode()).hexdigest()[:8]
-    return f"lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.in-{header.input_sha256[:12]}.{stamp}-{token}"
+    whose = f"in-{header.input_sha256[:12]}.{stamp}-{secrets.token_hex(4)}"
+    return f"lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.{whose}"
 
 
 def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Path]]:

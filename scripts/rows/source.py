@@ -13,7 +13,6 @@ import array
 import gzip
 import hashlib
 import json
-import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from host import transfer
+from host import files, transfer
 from rows.ranges import Lines
 from rows.row import BOM
 
@@ -94,7 +93,7 @@ def prepare(input_file: str, input_url: str, folder: Path, report: transfer.Repo
     folder.mkdir(parents=True, exist_ok=True)
     path, name = _local_file(input_file, input_url, folder, report)
     source = _indexed(path, name, folder)
-    _replace(record, json.dumps(asdict(source)).encode())
+    files.write_whole(record, json.dumps(asdict(source)).encode())
     return source
 
 
@@ -122,7 +121,7 @@ def _local_file(input_file: str, input_url: str, folder: Path, report: transfer.
         raise SourceError("There is no input: set InputFile to a .jsonl file, or InputUrl to where one can be fetched")
     with path.open("rb") as file:
         head = file.read(SAMPLE)
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(files.GZIP_MAGIC):
         path = _unpacked(path, name, folder)
         with path.open("rb") as file:
             head = file.read(SAMPLE)
@@ -184,7 +183,7 @@ def _indexed(path: Path, name: str, folder: Path) -> Source:
             size += len(block)
             last = block[-1:]
     index = folder / "input.offsets"
-    _replace(index, offsets.tobytes())
+    files.write_whole(index, offsets.tobytes())
     return Source(str(path), name, digest.hexdigest(), size, lines + (last != b"\n"), str(index), changed)
 
 
@@ -199,9 +198,3 @@ def _note_offsets(block: bytes, base: int, lines: int, offsets: array.array[int]
             offsets.append(base + at + 1)
             due += STRIDE
     return lines + ends
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)

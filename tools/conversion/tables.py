@@ -21,6 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from host import files
+
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
 _BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _BY_NAME |= {".parquet": "parquet", ".pq": "parquet"}
@@ -69,7 +72,7 @@ def _opened(path: str) -> Iterator[IO[str]]:
     raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed below)
     try:
         buffered: Any = io.BufferedReader(raw, READ)
-        if buffered.peek(2)[:2] == b"\x1f\x8b":
+        if buffered.peek(2).startswith(files.GZIP_MAGIC):
             buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
         encoding = "utf-16" if buffered.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         with io.TextIOWrapper(buffered, encoding=encoding, newline="") as file:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bundle
-from host import runner
+from host import files, runner
 from job import arguments
 from results import summary
 from setup_env import cache, say
@@ -73,9 +73,7 @@ class Note:
         """Keep it in the cache folder."""
         path = self._path(self.job_id)
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(self.parameters), encoding="utf-8")
-        temporary.replace(path)
+        files.write_whole(path, json.dumps(self.parameters).encode())
 
     @classmethod
     def read(cls, job_id: str) -> Note | None:
