@@ -19,7 +19,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from engine import routes, server
+from engine import cause, routes, server
 from engine.facts import Served
 from engine.routes import ANY_ROUTE
 from engine.server import ServerError, State
@@ -36,53 +36,10 @@ ROUTE_SECONDS = 3  # for a route to be known or not
 PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
 _VLLM_ONLY = frozenset({"/classify", "/pooling"})
 PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
-_HINTS = {
-    "the model does not fit: lower MaxModelLen or GpuMemoryUtilization, or use a larger GPU": (
-        "out of memory",
-        "No available memory for the cache blocks",
-        "larger than the (maximum|available) KV cache",
-        "less than desired GPU memory utilization",
-    ),
-    "Hugging Face wants a token with access to this model: set HfTokenSecretId (or HfToken)": (
-        "401 Client Error",
-        "403 Client Error",
-        "gated repo",
-        "is restricted",
-        "awaiting a review",
-    ),
-    "MaxModelLen is longer than the model's own limit: lower MaxModelLen": (
-        "User-specified max_model_len .* is greater",
-    ),
-    "there is no such model here: check ModelName (a Hugging Face id, or a folder on the worker)": (
-        "Repository Not Found",
-        "RepositoryNotFoundError",
-        "404 Client Error",
-        "is not a valid model identifier",
-        "is not a local folder",
-        "Invalid repository ID",
-        "LocalEntryNotFoundError",
-        "outgoing traffic has been disabled",
-        "couldn't connect to",
-    ),
-    "this worker has no usable GPU: choose a fleet with NVIDIA GPUs, or install vLLM's CPU build": (
-        "No CUDA GPUs",
-        "Failed to infer device type",
-        "no NVIDIA driver",
-    ),
-    "VllmArgs holds an argument that this vLLM does not know": ("unrecognized arguments", "error: argument"),
-    "vLLM is not installed: CondaPackages must bring it": ("No module named '?vllm",),
-    "the disk is full: give the fleet a larger disk or a persistent volume": ("No space left on device",),
-    "the model brings code of its own: if you trust it, add --trust-remote-code to VllmArgs": ("trust_remote_code",),
-}
 
 
 class PortTaken(ServerError):
     """Another program took the port first; a new start will choose another."""
-
-
-def hint(text: str) -> str:
-    """Return what to do about a server's log, or ""."""
-    return next((advice for advice, signs in _HINTS.items() if re.search("|".join(signs), text, re.IGNORECASE)), "")
 
 
 def wait(state: State, key: str, abandoned: threading.Event) -> None:
@@ -126,8 +83,8 @@ def _death(state: State) -> ServerError:
 
 def _report(state: State, what: str) -> str:
     tail = log_tail(state)
-    advice = hint(tail)
-    return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), f"{what}" + (f": {advice}" if advice else "")])
+    why = cause.explain(cause.read_log(Path(state.log))) if state.log else ""
+    return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), f"{what}" + (f": {why}" if why else "")])
 
 
 def log_tail(state: State) -> str:

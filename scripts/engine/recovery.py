@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from asking.dispatcher import ServerGone, Supervisor
-from engine import readiness, server
+from engine import cause, readiness, server
 from host import runner
 
 LOADS_LIMIT = 6  # model loads in one session, the first included; more would pay for a worker that cannot work
@@ -86,8 +86,8 @@ class Keeper(Supervisor):
 
     def _tail(self) -> str:
         tail = readiness.log_tail(self.state)
-        advice = readiness.hint(tail)
-        return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), *([advice] if advice else [])])
+        why = cause.explain(cause.read_log(Path(self.state.log)))
+        return "\n".join([*(f"vllm: {line}" for line in tail.splitlines()), *([why] if why else [])])
 
     async def metrics(self) -> str:
         """Return the server's /metrics page. Raises OSError or http.client.HTTPException."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import readiness, server
+from engine import hints, server
 from engine.gpus import Gpu
 from engine.routes import ANY_ROUTE, ENDPOINTS
 from maintenance import vllm_flags
@@ -58,7 +58,7 @@ def test_every_flag_that_is_refused_is_one_that_exists() -> None:
 
 
 def test_every_flag_that_advice_names_is_known() -> None:
-    advice = " ".join(readiness._HINTS)
+    advice = " ".join(hint.advice for hint in hints.HINTS)
     assert flags_in(advice)
     assert flags_in(advice) - set(KNOWN["flags"]) == set()
 
