@@ -27,9 +27,10 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import advice, inspection
 from checking.census import EXAMPLES, Problem
-from checking.inspection import MENDING, PARAMETERS, Checked
+from checking.inspection import PARAMETERS, Checked
 from host import runner
 from job import arguments
+from rows.errors import CODES
 
 TRIAL_LINES = 10
 SIZED = ("Prompts", "BlockSize", "ChunkSize")
@@ -53,7 +54,7 @@ def findings(
         "not_requested": found.lines - checked.present,
         "problems": dict(counted.codes.most_common()),
         "examples": [
-            {"line": each.line, "code": each.code, "message": each.message, "mend": MENDING.get(each.code)}
+            {"line": each.line, "code": each.code, "message": each.message, "mend": CODES[each.code].mend}
             for each in examples
         ],
         "dialects": dict(counted.by_dialect.most_common()),

@@ -19,7 +19,7 @@ import aiohttp
 
 from dialects.base import Answer, Ask, Failure
 from host import transfer
-from rows.errors import RowError
+from rows.errors import CODES, RowError
 from rows.row import shown
 
 CONNECT_SECONDS = 10.0
@@ -29,8 +29,7 @@ HEADER_LIMIT = 1 << 16  # bytes of one header of an answer
 _JSON = {"Content-Type": "application/json"}
 MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _RESULTS = frozenset({"choices", "data", "output", "content", "results"})  # one of these is in an answer
-_CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 408: "request_timeout", 413: "too_large"}
-_CODES |= {429: "rate_limited", 503: "unavailable"}
+_CODES = {code.status: name for name, code in CODES.items() if code.status}
 
 
 class Unanswered(Exception):

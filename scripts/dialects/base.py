@@ -17,7 +17,7 @@ from engine.facts import Served
 from engine.routes import ANY_ROUTE
 from job.defaults import Defaults
 from job.options import BUDGET, BUDGET_NAMES, refuse_structure_with_beams, translate_options
-from rows.errors import RowError
+from rows.errors import CODES, RowError
 from rows.row import Row, quoted, shown
 
 _STRUCTURE_NAMES = frozenset(
@@ -25,10 +25,6 @@ _STRUCTURE_NAMES = frozenset(
     | {"guided_json_object", "text", "output_config"}
 )
 _MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
-_NOT_THE_REQUEST = frozenset(  # codes of failures without an HTTP status that another attempt may pass
-    {"missing", "connection_lost", "request_timeout", "server_crash", "invalid_answer", "schema_mismatch"}
-    | {"internal_error", "file_unavailable", "server_error", "unavailable", "rate_limited"}
-)
 _NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
 
 
@@ -95,7 +91,8 @@ class Failure:
         if self.status is not None and self.status >= 400:
             return self.status
         redirected = self.status is not None and self.status >= 300
-        return 500 if redirected or self.code in _NOT_THE_REQUEST else 400
+        known = CODES.get(self.code)
+        return 500 if redirected or (known is not None and known.may_pass) else 400
 
     def as_json(self) -> str:
         """Return the error object of this project's own rows."""

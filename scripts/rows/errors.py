@@ -1,6 +1,8 @@
-"""Why a row has no answer: the codes, and the error of a line that cannot be asked."""
+"""Why a row has no answer: the one table of error codes, and the error of a line that cannot be asked."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 KILLED_SERVER = "server_crash"  # a row that no server survives
 
@@ -12,3 +14,137 @@ class RowError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What an error code means and how a person mends the row.
+
+    `may_pass` tells that the same row may pass when it is asked again, so that the row is not to blame; `status` is the
+    HTTP status of the server that has this code.
+    """
+
+    meaning: str
+    mend: str
+    may_pass: bool = False
+    status: int | None = None
+
+
+CODES = {
+    # the line
+    "invalid_utf8": Code(
+        "The line is not UTF-8.",
+        "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 old > new)",
+    ),
+    "invalid_json": Code(
+        "The line is not JSON.",
+        "a line must be one whole JSON object; tools/make_rows.py makes them from CSV, JSON and Parquet",
+    ),
+    "not_an_object": Code(
+        "The line is JSON, but no object.",
+        'write each line as an object, {"prompt": "..."}; tools/make_rows.py takes a JSON array apart',
+    ),
+    # the row
+    "missing_field": Code(
+        "The row lacks a field that its request needs.",
+        "add the field, or make prompts of other fields with PromptTemplateFile or tools/make_rows.py",
+    ),
+    "invalid_value": Code(
+        "A field or an option has a wrong type or is out of bounds.",
+        "give the field that the message names what the message asks for, or leave it out",
+    ),
+    "invalid_url": Code(
+        "The row asks an endpoint that the model's server does not have.",
+        "use a path that vLLM answers, such as /v1/chat/completions or /v1/embeddings",
+    ),
+    "invalid_method": Code("The line's method is not POST.", 'write "method": "POST", or leave it out'),
+    "stream_not_supported": Code("The row asks for a stream.", 'leave "stream" out: a batch holds whole answers'),
+    "no_chat_template": Code(
+        "The row asks for a chat, and the model has no chat template.",
+        'write a "prompt" and set Endpoint to completions, or give --chat-template in VllmArgs',
+    ),
+    "template_error": Code(
+        "PromptTemplateFile makes no prompt of the row.",
+        "give every row the fields that the template names, or write {{ field | default('') }} in it",
+    ),
+    "too_long": Code(
+        "A row's own token limit is larger than MaxModelLen (tools/check.py tells it before submission).",
+        "lower the row's max_tokens or raise MaxModelLen",
+    ),
+    "may_not_fit": Code(
+        "A prompt and its answer may be longer than MaxModelLen (tools/check.py estimates it before submission).",
+        "raise MaxModelLen, lower max_tokens or shorten the prompt; an estimate, so try a row",
+    ),
+    "file_unavailable": Code(
+        "The file that the row names by URL could not be fetched.",
+        "check that the workers reach the URL, and run the line again",
+        may_pass=True,
+    ),
+    # the server refuses the row
+    "invalid_request": Code(
+        "The server refuses the request; the message has its words.",
+        "mend what the server names: shorten the prompt, raise MaxModelLen, or leave an option out",
+    ),
+    "unauthorized": Code(
+        "The server takes no request without its key.",
+        "give the workers the server's key as OPENAI_API_KEY",
+        status=401,
+    ),
+    "forbidden": Code("The server's key does not allow this request.", "use a key that does", status=403),
+    "not_found": Code(
+        "The server has no such model or path.",
+        'name a model that is served, or leave "model" out of the row',
+        status=404,
+    ),
+    "too_large": Code("The request is larger than the server takes.", "make the row smaller", status=413),
+    # the server does not answer; another attempt may pass
+    "request_timeout": Code(
+        "The server gave no answer within RowTimeoutSeconds.",
+        "raise RowTimeoutSeconds or lower max_tokens, and run the line again",
+        may_pass=True,
+        status=408,
+    ),
+    "rate_limited": Code(
+        "The server refused the row in all its attempts, as it had too many requests.",
+        "lower MaxConcurrency, and run the line again",
+        may_pass=True,
+        status=429,
+    ),
+    "unavailable": Code(
+        "The server was unavailable in all attempts.",
+        "lower MaxConcurrency, and run the line again",
+        may_pass=True,
+        status=503,
+    ),
+    "server_error": Code(
+        "The server failed at the row in all attempts; the message has its words.",
+        "run the line again; a row that fails each time is to be mended, or reported to vLLM",
+        may_pass=True,
+    ),
+    "connection_lost": Code(
+        "The connection to the server failed in all attempts.", "run the line again", may_pass=True
+    ),
+    KILLED_SERVER: Code(
+        "The server died each time that it was asked this row.",
+        "leave the row out, or report it to vLLM",
+        may_pass=True,
+    ),
+    # the answer
+    "invalid_answer": Code(
+        "The server's answer is not what its endpoint promises.",
+        "run the line again; if it fails each time, see the server's log",
+        may_pass=True,
+    ),
+    "schema_mismatch": Code(
+        "The answer breaks the job's ResponseSchemaFile, or was cut before its end.",
+        "raise MaxTokens, make the schema simpler, and run the line again",
+        may_pass=True,
+    ),
+    # nobody's fault that can be told
+    "internal_error": Code(
+        "The row met an error of this program that nobody thought of.",
+        "report it with the message; run the line again",
+        may_pass=True,
+    ),
+    "missing": Code("No worker left a result for the line.", "run the line again", may_pass=True),
+}

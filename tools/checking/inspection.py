@@ -21,6 +21,7 @@ from checking.census import Census, Problem
 from host import runner
 from job.defaults import Defaults, JobError, read_defaults
 from rows import ranges, source
+from rows.errors import CODES
 
 USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
 DIGITS = 9  # of a parameter that counts; the template's own bounds have fewer
@@ -44,15 +45,6 @@ PARAMETERS = {  # the template's parameters that decide about rows, and their de
     "OutputField": "generated_text",
     "Endpoint": "auto",
     "ServerUrl": "",
-}
-MENDING = {
-    "invalid_json": "a line must be one whole JSON object; tools/make_rows.py makes them from CSV, JSON and Parquet",
-    "invalid_utf8": "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 old > new)",
-    "not_an_object": 'write each line as an object, {"prompt": "..."}; tools/make_rows.py takes a JSON array apart',
-    "missing_field": "add the field, or make prompts of other fields with PromptTemplateFile or tools/make_rows.py",
-    "invalid_url": "use a path that vLLM answers, such as /v1/chat/completions or /v1/embeddings",
-    "template_error": "give every row the fields that the template names, or write {{ field | default('') }} in it",
-    census.MIGHT_NOT_FIT: "raise MaxModelLen, lower max_tokens or shorten the prompt; an estimate, so try a row",
 }
 UNUSABLE = (source.SourceError, JobError, ranges.RangeError, OSError)
 
@@ -225,7 +217,7 @@ def problems(checked: Checked) -> list[str]:
         shown += [f"  {place(checked.source.name, each)}" for each in counted.examples[code]]
         more = count - len(counted.examples[code])
         shown += [f"  ... and {more:,} more"] if more else []
-        shown += [f"  to mend: {MENDING[code]}"] if code in MENDING else []
+        shown += [f"  to mend: {CODES[code].mend}"]
     return shown
 
 
