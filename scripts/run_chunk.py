@@ -22,13 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import dialects
 from asking import order
 from asking.client import Client, refusal, room_for, surprise
 from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
 from asking.patience import Patience
 from asking.progress import Tally
-from dialects.base import Answer, Dialect, Failure
+from dialects.base import Dialect
+from dialects.exchange import Answer, Failure
+from dialects.recognise import recognise
 from engine import readiness, recovery, server
 from host import runner, transfer
 from job import arguments
@@ -184,7 +185,7 @@ class Chunk:
         row: Row | None = None
         try:
             row = parse(line, raw)
-            dialect = dialects.recognise(row.fields)
+            dialect = recognise(row.fields)
             ask = dialect.ask(row, self._defaults, self._served)
             pending = Pending(line, ask, ask.encoded())
         except RowError as error:

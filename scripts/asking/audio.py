@@ -13,7 +13,7 @@ import urllib.parse
 import aiohttp
 
 from asking.client import Unanswered
-from dialects.base import Failure
+from dialects.exchange import Failure
 from host import transfer
 from host.transfer import shown
 from rows.errors import RowError

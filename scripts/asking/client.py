@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from dialects.base import Answer, Ask, Failure
+from dialects.exchange import Answer, Ask, Failure
 from host import transfer
 from rows.errors import CODES, RowError
 from rows.row import shown

@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from asking import audio
+from asking.budget import lower_budget
 from asking.client import Client, Unanswered, surprise
 from asking.patience import Patience
-from dialects.base import Answer, Ask, Failure
+from dialects.exchange import Answer, Ask, Failure
 from rows.errors import KILLED_SERVER, RowError
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt
@@ -173,7 +174,7 @@ class Dispatcher:
                 if failed.unsent:
                     continue
                 return self._suspected(pending, failed.failure, alone=alone)
-            if roomier := pending.ask.with_room(failed.failure):
+            if roomier := lower_budget(pending.ask, failed.failure):
                 pending.ask, pending.encoded = roomier, roomier.encoded()
                 continue
             pending.attempts += 1

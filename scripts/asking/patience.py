@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from asking.client import Unanswered
-from dialects.base import Failure
+from dialects.exchange import Failure
 
 T = TypeVar("T")
 _COUNTERS = re.compile(

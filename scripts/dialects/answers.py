@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dialects.base import Answer, Ask
+from dialects.exchange import Answer, Ask
 from engine import routes
 from job.defaults import Defaults
 from rows.errors import RowError

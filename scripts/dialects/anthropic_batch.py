@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
+from dialects.base import check_messages, generating, refuse_stream, require
+from dialects.exchange import Answer, Ask, Failure
 from engine.facts import Served
 from engine.routes import MESSAGES
 from job.defaults import Defaults

@@ -1,103 +1,28 @@
-"""The seam between a row and the server: what is asked, what came back, and what every dialect can do.
+"""What every dialect can do, and what all of them share: the job's defaults, routes, and checks of a row's fields.
 
-A dialect is a module with NAME, `recognises`, `ask`, `succeeded` and `failed`; this one holds their common types and
-the job's defaults, which all dialects apply in the same way.
+A dialect is a module with NAME, `recognises`, `ask`, `succeeded` and `failed`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dialects.exchange import Answer, Ask, Failure
 from engine import routes
 from engine.facts import Served
 from engine.routes import ANY_ROUTE
 from job.defaults import Defaults
 from job.options import BUDGET, BUDGET_NAMES, refuse_structure_with_beams, translate_options
-from rows.errors import CODES, RowError
-from rows.row import Row, quoted, shown
+from rows.errors import RowError
+from rows.row import Row, shown
 
 _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
     | {"guided_json_object", "text", "output_config"}
 )
 _MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
-_NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request: the route on the server and the JSON body.
-
-    `file_url` names audio that is sent as a file, `schema` tells that the job's ResponseSchemaFile governs the answer,
-    and `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit.
-    """
-
-    route: str
-    body: dict[str, Any]
-    file_url: str = ""
-    schema: bool = False
-    lent: str = ""
-
-    def encoded(self) -> bytes:
-        """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""
-        try:
-            return json.dumps(self.body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
-        except UnicodeEncodeError:
-            raise RowError("invalid_value", "a text holds half of a surrogate pair (\\ud800 to \\udfff)") from None
-        except ValueError:
-            raise RowError("invalid_value", "a number is too large for JSON (infinity)") from None
-
-    def with_room(self, failure: Failure) -> Ask | None:
-        """Return the request with less than the job's MaxTokens when that left the prompt no room, else None.
-
-        Without a limit an answer may grow to the end of the context, which is less than MaxTokens away. Where no limit
-        means a small one, half of it is asked for.
-        """
-        if not self.lent or failure.status != 400 or not _NO_ROOM.search(failure.message):
-            return None
-        if self.route in (routes.CHAT, routes.RESPONSES):
-            return replace(self, body={**self.body, self.lent: None}, lent="")
-        half = self.body[self.lent] // 2
-        return replace(self, body={**self.body, self.lent: half}) if half else None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A 2xx answer: its body as one line of JSON text, kept as the server wrote it, and the same body parsed."""
-
-    status: int
-    text: str
-    body: Any
-    request_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a row has no answer. `status` is the HTTP status or None, `body` the server's own JSON error or ""."""
-
-    code: str
-    message: str
-    status: int | None = None
-    attempts: int = 0
-    body: str = ""
-
-    @property
-    def http_status(self) -> int:
-        """Return the HTTP status that tells whose fault it is: 4xx where the request is to be mended, else 5xx."""
-        if self.status is not None and self.status >= 400:
-            return self.status
-        redirected = self.status is not None and self.status >= 300
-        known = CODES.get(self.code)
-        return 500 if redirected or (known is not None and known.may_pass) else 400
-
-    def as_json(self) -> str:
-        """Return the error object of this project's own rows."""
-        keys = {"code": self.code, "message": self.message, "status": self.status, "attempts": self.attempts}
-        return quoted(keys)
 
 
 class Dialect(Protocol):

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import Answer, Ask, Failure, generating, refuse_stream, require, route_of
+from dialects.base import generating, refuse_stream, require, route_of
+from dialects.exchange import Answer, Ask, Failure
 from engine.facts import Served
 from job.defaults import Defaults
 from rows.errors import RowError

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects import answers
-from dialects.base import Answer, Ask, Failure, check_messages, generating, refuse_stream, require
+from dialects.base import check_messages, generating, refuse_stream, require
+from dialects.exchange import Answer, Ask, Failure
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import Answer, Ask, Failure, check_messages, generating, require, route_of
+from dialects.base import check_messages, generating, require, route_of
+from dialects.exchange import Answer, Ask, Failure
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import dialects
-from dialects.base import Failure
+from dialects.exchange import Failure
+from dialects.recognise import recognise
 from job.defaults import Defaults
 from page.writer import PageRow
 from results.merge import Input, Merge
@@ -106,5 +106,5 @@ def _missing_record(line: int, raw: bytes | None, defaults: Defaults) -> Record:
     dialect = row = None
     with contextlib.suppress(RowError, RecursionError):
         row = parse(line, raw or b"")
-        dialect = dialects.recognise(row.fields)
+        dialect = recognise(row.fields)
     return failed_record(line, raw or b"", dialect, row, MISSING, defaults)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from dialects.base import Dialect, Failure
+from dialects.base import Dialect
+from dialects.exchange import Failure
 from job.defaults import Defaults
 from results.shards import Record
 from rows.row import Row

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import dialects
-from dialects.base import Answer, Ask, Failure
+from dialects.exchange import Answer, Ask, Failure
+from dialects.recognise import recognise
 from engine.facts import Served
 from job.defaults import Defaults
 from rows.errors import RowError
@@ -31,7 +31,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 
 def asked(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -> Ask:
     parsed = parse(1, json.dumps(row).encode())
-    return dialects.recognise(parsed.fields).ask(parsed, job, served)
+    return recognise(parsed.fields).ask(parsed, job, served)
 
 
 def refused(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def refused(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -
 
 def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served = SERVED) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
-    dialect = dialects.recognise(parsed.fields)
+    dialect = recognise(parsed.fields)
     made = dialect.succeeded(
         parsed, dialect.ask(parsed, job, served), Answer(200, json.dumps(body), body, "req_7"), job
     )
@@ -52,7 +52,7 @@ def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served
 
 def failed(row: dict[str, Any], failure: Failure) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
-    result: dict[str, Any] = json.loads(dialects.recognise(parsed.fields).failed(parsed, failure, JOB))
+    result: dict[str, Any] = json.loads(recognise(parsed.fields).failed(parsed, failure, JOB))
     return result
 
 

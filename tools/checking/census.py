@@ -19,9 +19,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-import dialects
 from checking import tokens
-from dialects.base import Ask, Dialect
+from dialects.base import Dialect
+from dialects.exchange import Ask
+from dialects.recognise import recognise
 from engine import routes
 from engine.facts import Served
 from engine.routes import OF_EVERY_KIND, ROUTES
@@ -116,7 +117,7 @@ class Census:
         except RowError:
             self.by_dialect["none"] += 1
             raise
-        dialect = dialects.recognise(row.fields)
+        dialect = recognise(row.fields)
         self.by_dialect[dialect.NAME] += 1
         self._note_id(line, row.fields)
         kind, ask = self._first_server(dialect, row)

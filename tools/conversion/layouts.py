@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-import dialects
+from dialects.recognise import PROMPT, recognise
 from job.options import OPTIONS
 
 Fill = Callable[[Mapping[str, Any]], str]
@@ -94,7 +94,7 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
 
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that make a record a row, by its layout."""
-    if dialects.recognise(record) is not dialects.PROMPT:
+    if recognise(record) is not PROMPT:
         return {}
     for name in _OWN:
         if record.get(name):

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import dialects
+from dialects.recognise import recognise
 from engine.facts import Served
 from job.defaults import Defaults
 from job.prompt_template import PromptTemplate
@@ -36,7 +36,7 @@ def verdict(line: bytes, template: str | None = None, endpoint: str = "auto") ->
     dialect = "none"
     try:
         row = parse(1, line)
-        spoken = dialects.recognise(row.fields)
+        spoken = recognise(row.fields)
         dialect = spoken.NAME
         spoken.ask(row, job, SERVED).encoded()
     except RowError as error:

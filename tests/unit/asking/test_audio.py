@@ -13,7 +13,7 @@ import pytest
 
 from asking import audio
 from asking.client import Client, Unanswered
-from dialects.base import Answer, Ask
+from dialects.exchange import Answer, Ask
 from rows.errors import RowError
 from support.scripted_server import scripted, status
 

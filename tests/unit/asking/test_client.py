@@ -8,7 +8,7 @@ import resource
 import pytest
 
 from asking.client import OTHER_FILES, Client, Unanswered, room_for
-from dialects.base import Answer, Ask
+from dialects.exchange import Answer, Ask
 from engine import readiness, server
 from support.scripted_server import scripted, status
 

@@ -10,7 +10,7 @@ import pytest
 from asking.client import Client, Unanswered
 from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
 from asking.patience import Patience
-from dialects.base import Ask, Failure
+from dialects.exchange import Ask, Failure
 
 
 class Gone:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dialects.base import Failure
 from engine.facts import Served
 from job.defaults import Defaults
 from job.prompt_template import PromptTemplate
 from rows.errors import RowError
 from support.dialect_rows import (
     CHAT,
-    COMPLETIONS,
-    MESSAGES,
     RESPONSES,
     ROUTES,
     SCHEMA,
@@ -26,8 +22,6 @@ from support.dialect_rows import (
     chat_body,
     refused,
 )
-from support.fake_server import Asked, FakeServer, Fault
-from support.programs import Session
 
 
 def test_a_judge_reads_the_first_jobs_output_and_loses_nothing() -> None:
@@ -128,58 +122,10 @@ def test_a_tool_call_is_no_answer_that_the_schema_governs() -> None:
     assert answered({"prompt": "x"}, body, Defaults(schema=SCHEMA))["tool_calls"] == [{"id": "1"}]
 
 
-OLD_WORDS = "However, you requested 512 output tokens and your prompt contains at least 3585 input tokens"
-NEW_WORDS = "max_completion_tokens=512 cannot be greater than max_model_len=400. Please request fewer output tokens."
-
-
-@pytest.mark.parametrize("words", [OLD_WORDS, NEW_WORDS])
-@pytest.mark.parametrize(
-    ("endpoint", "name", "left"),
-    [
-        (CHAT, "max_completion_tokens", None),
-        (RESPONSES, "max_output_tokens", None),
-        (COMPLETIONS, "max_tokens", 256),  # without a limit vLLM stops at 16 tokens
-        (MESSAGES, "max_tokens", 256),  # which needs one
-    ],
-)
-def test_the_jobs_limit_gives_way_when_it_leaves_the_prompt_no_room(
-    words: str, endpoint: str, name: str, left: int | None
-) -> None:
-    ask = asked({"prompt": "long"}, Defaults(options={"max_tokens": 512}, endpoint=endpoint))
-    roomier = ask.with_room(Failure("invalid_request", words, 400))
-    assert roomier is not None
-    assert roomier.body[name] == left
-
-
-def test_a_rows_own_limit_never_gives_way() -> None:
-    assert asked({"prompt": "long", "max_tokens": 512}).with_room(Failure("invalid_request", OLD_WORDS, 400)) is None
-
-
-def test_another_refusal_is_not_about_the_limit() -> None:
-    prompt_too_long = "This model's maximum context length is 4096 tokens. However, your prompt contains at least 4097"
-    assert asked({"prompt": "long"}).with_room(Failure("invalid_request", prompt_too_long, 400)) is None
-
-
 def test_the_jobs_limit_is_never_beyond_the_context() -> None:
     short = Served(model="m", routes=ROUTES, tokens=128)
     assert asked({"prompt": "x"}, served=short).body["max_completion_tokens"] == 128
     assert asked({"prompt": "x", "max_tokens": 500}, served=short).body["max_completion_tokens"] == 500
-
-
-def test_a_row_is_answered_though_the_jobs_limit_left_its_prompt_no_room(tmp_path: Path) -> None:
-    def full(asked: Asked) -> Fault | None:
-        limit = asked.body.get("max_completion_tokens")
-        return Fault(400, json.dumps({"error": {"message": OLD_WORDS, "code": 400}}).encode()) if limit == 512 else None
-
-    lines = [b'{"prompt": "long"}', b'{"prompt": "long, a limit of its own", "max_tokens": 512}']
-    with FakeServer(full) as server:
-        session = Session(tmp_path, lines, url=server.url)
-        session.start().check()
-        session.chunk(max_attempts="1").check()
-        session.aggregate().check()
-    first, second = session.written()
-    assert first["generated_text"]
-    assert (second["error"]["status"], second["error"]["message"]) == (400, OLD_WORDS)
 
 
 def test_beam_search_is_refused_where_the_job_s_schema_governs() -> None:

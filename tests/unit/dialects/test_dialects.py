@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dialects import recognise
-from dialects.base import Failure
+from dialects.exchange import Failure
+from dialects.recognise import recognise
 from engine.facts import Served
 from job.defaults import Defaults
 from support.dialect_rows import (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialects import recognise
-from dialects.base import Answer, Ask, Failure
+from dialects.exchange import Answer, Ask, Failure
+from dialects.recognise import recognise
 from job.defaults import Defaults
 from rows.row import Row, parse, quoted
 

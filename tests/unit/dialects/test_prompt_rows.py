@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialects.base import Failure
+from dialects.exchange import Failure
 from engine.facts import Served
 from job.defaults import Defaults
 from job.prompt_template import PromptTemplate
