@@ -12,6 +12,7 @@ import re
 import secrets
 from typing import Any
 
+from job.template_bounds import RenderingError
 from rows.errors import RowError
 
 _BEGIN, _END = "\ue000", "\ue001"  # marks of what the template writes as it is
@@ -26,38 +27,35 @@ class PromptTemplate:
     """A compiled template."""
 
     def __init__(self, text: str) -> None:
-        import jinja2  # takes a tenth of a second, and few jobs have a template
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
+        from jinja2 import TemplateSyntaxError  # takes a tenth of a second, and few jobs have a template
+
+        from job.template_sandbox import Environment
 
         self._begin = f"{_BEGIN}{secrets.randbits(64)}:"  # that no field can guess
         self._span = re.compile(f"{self._begin}[^{_BEGIN}{_END}]*{_END}")
-
-        def environment(finalize: Any) -> Any:
-            made = ImmutableSandboxedEnvironment(
-                undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False, finalize=finalize
-            )
-            made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
-            return made
-
+        self._plain, self._marking = Environment(), Environment(self._marked)
         try:
-            self._template = environment(None).from_string(text)
-            self._marking = environment(self._marked).from_string(text)
-        except jinja2.TemplateSyntaxError as error:
+            self._template = self._plain.from_string(text)
+            self._marked_template = self._marking.from_string(text)
+        except TemplateSyntaxError as error:
             raise TemplateError(f"line {error.lineno}: {error.message}") from None
 
     def render(self, fields: dict[str, Any]) -> str | list[Any]:
         """Return the prompt, or the list of messages, for a row's fields.
 
-        Raises RowError template_error for a field that the row lacks and for anything the sandbox refuses.
+        Raises RowError template_error for a field that the row lacks, for anything the sandbox refuses, and for a
+        rendering without end.
         """
-        import jinja2
+        from jinja2 import UndefinedError
 
         try:
-            text = self._template.render({"row": fields, **fields})
-        except jinja2.UndefinedError as error:
+            text = self._plain.write_out(self._template, fields)
+        except UndefinedError as error:
             raise RowError(
                 "template_error", f"PromptTemplateFile: {error.message}; the row has no such field"
             ) from None
+        except RenderingError as error:
+            raise RowError("template_error", f"PromptTemplateFile: {error}") from None
         except Exception as error:  # noqa: BLE001 - the template is a program: whatever it raises is this row's error
             raise RowError("template_error", f"PromptTemplateFile: {type(error).__name__}: {error}") from None
         if not text.strip():
@@ -77,7 +75,7 @@ class PromptTemplate:
         make the list. Raises RowError template_error where a field that the template does not quote breaks it.
         """
         try:
-            marked = self._marking.render({"row": fields, **fields})
+            marked = self._marking.write_out(self._marked_template, fields)
         except Exception:  # noqa: BLE001 - a template that computes with its own text may stumble over the marks
             marked = text
         if marked.lstrip().startswith(self._begin):

@@ -6,8 +6,7 @@ const SIMPLE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\]|\["[^"\\]*"\]|\['[^'\\]*'
 const DEEPEST = 900; // levels of nesting
 const NAME = /^[A-Za-z_]\w*$/;
 const KEYWORDS = /^(?:true|false|none|True|False|None|not|and|or|if|else|is|in)$/;
-const METHODS = /\.(?:items|keys|values|get|copy|pop|update|clear|setdefault|popitem|fromkeys)\b/; // of Python's dict: a dot finds these first
-const isSimple = (expression) => SIMPLE.test(expression) && !KEYWORDS.test(expression) && !METHODS.test(expression);
+const isSimple = (expression) => SIMPLE.test(expression) && !KEYWORDS.test(expression);
 
 /** Tell what the preview can make of a template: its fields, and a complaint when it is beyond the preview. */
 export function inspectTemplate(template) {
@@ -45,14 +44,17 @@ export function fillTemplate(template, raw) {
   const text = source.replace(PLACE, (whole, expression) => {
     const value = rawAt(raw, rooted(pathOf(expression), raw));
     if (value === undefined) missing ??= expression;
-    return value === undefined ? whole : deeperThan(value, DEEPEST) ? "…" : asPython(value);
+    return value === undefined ? whole : deeperThan(value, DEEPEST) ? "…" : value === "null" ? "" : asPython(value);
   });
   return { text, missing };
 }
 
-/** `row` is the whole row, unless the row has a field of that name. */
+/** `row` is the whole row; where the row has a column of that name, `row` alone and what only it has are the column's. */
 function rooted(path, raw) {
-  return path[0] === "row" && find(raw, ["row"]) === null ? path.slice(1) : path;
+  if (path[0] !== "row") return path;
+  const column = find(raw, ["row"]) !== null;
+  if (path.length === 1) return column ? path : [];
+  return column && find(raw, [path[1]]) === null ? path : path.slice(1);
 }
 
 const WORDS = { true: "True", false: "False", null: "None" };
