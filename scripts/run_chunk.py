@@ -18,27 +18,25 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from asking import order
-from asking.client import Client, refusal, room_for, surprise
-from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
+from asking.client import Client, room_for
+from asking.dispatcher import Dispatcher, Limits, ServerGone
 from asking.patience import Patience
+from asking.pending import Pending, prepare
 from asking.progress import Tally
-from dialects.base import Dialect
 from dialects.exchange import Answer, Failure
-from dialects.recognise import recognise
+from dialects.line import RawLine, read_line
 from engine import readiness, recovery, server
 from host import runner, transfer
 from job import arguments
 from job.defaults import JobError
 from results import shards
-from results.outcome import failed_record, row_digest, usage
+from results.outcome import Sent, record_answer, record_blank, record_failure
 from rows import ranges, source
-from rows.errors import RowError
-from rows.row import Row, is_blank, parse
+from rows.row import is_blank
 
 NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
 NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
@@ -102,7 +100,6 @@ class Chunk:
         self._lines = ranges.of_values(given.values, given.block_size)
         self._folder = given.output_dir / "output" / "results"
         self._keeper = recovery.Keeper(given.session_dir, state, readiness.session_key())
-        self._asked: dict[int, tuple[Dialect, Row, bytes]] = {}
         self._tally = Tally(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
@@ -166,58 +163,34 @@ class Chunk:
             Patience(
                 keeper.metrics, keeper.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * given.row_timeout_seconds)
             ),
-            self._settled,
+            self._settle,
         )
 
     def _pending(self, answered: Any) -> Iterator[Pending]:
         """Return what is to be asked, lazily and in the order in which it is asked."""
-        missing = (numbered for numbered in self._source.read(self._lines) if numbered[0] not in answered)
-        asks = (pending for pending in map(self._prepared, missing) if pending)
+        missing = (RawLine(*numbered) for numbered in self._source.read(self._lines) if numbered[0] not in answered)
+        asks = (pending for pending in map(self._prepare, missing) if pending)
         return order.in_order(asks)
 
-    def _prepared(self, numbered: tuple[int, bytes]) -> Pending | None:
+    def _prepare(self, line: RawLine) -> Pending | None:
         """Return a line's request; a blank line and one that cannot be asked are recorded here."""
-        line, raw = numbered
-        if is_blank(raw):
-            self._add(shards.Record({"line": line, "status": "blank"}, b""))
+        if is_blank(line.raw):
+            self._add(record_blank(line.number))
             return None
-        dialect: Dialect | None = None
-        row: Row | None = None
         try:
-            row = parse(line, raw)
-            dialect = recognise(row.fields)
-            ask = dialect.ask(row, self._defaults, self._served)
-            pending = Pending(line, ask, ask.encoded())
-        except RowError as error:
-            self._add(failed_record(line, raw, dialect, row, refusal(error), self._defaults))
-            return None
+            line = read_line(line)
+            return prepare(line, self._defaults, self._served)
         except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
-            self._add(failed_record(line, raw, None, None, surprise(error), self._defaults))
+            self._add(record_failure(line, Failure.of(error), self._defaults))
             return None
-        self._asked[line] = (dialect, row, raw)
-        return pending
 
-    def _settled(self, pending: Pending, outcome: Answer | Failure) -> None:
+    def _settle(self, pending: Pending, outcome: Answer | Failure) -> None:
         """Record what became of a row."""
-        dialect, row, raw = self._asked.pop(pending.line)
-        timing = {"started": round(pending.sent, 3), "seconds": round(time.time() - pending.sent, 3)}
+        sent = Sent(pending.ask, pending.attempts, pending.started, time.monotonic() - pending.begun)
         if isinstance(outcome, Answer):
-            try:
-                output = dialect.succeeded(row, pending.ask, outcome, self._defaults)
-                head = {"line": pending.line, "status": "succeeded", "row": row_digest(raw), "dialect": dialect.NAME}
-                head |= {"endpoint": pending.ask.route, "attempts": pending.attempts, **usage(outcome.body), **timing}
-                record = shards.Record(head, output.encode())
-            except RowError as error:
-                outcome = Failure(error.code, error.message, outcome.status, pending.attempts)
-            except Exception as error:  # noqa: BLE001 - see `_prepared`; here it can only be the answer
-                outcome = replace(
-                    surprise(error), code="invalid_answer", status=outcome.status, attempts=pending.attempts
-                )
-            else:
-                self._add(record)
-                return
-        record = failed_record(pending.line, raw, dialect, row, outcome, self._defaults)
-        self._add(shards.Record({**record.head, "endpoint": pending.ask.route, **timing}, record.output))
+            self._add(record_answer(pending.line, sent, outcome, self._defaults))
+        else:
+            self._add(record_failure(pending.line, outcome, self._defaults, sent))
 
     def _add(self, record: shards.Record) -> None:
         self._writer.add(record)

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from dialects.exchange import Answer, Ask, Failure
+from dialects.exchange import MESSAGE_LIMIT, Answer, Ask, Failure
 from host import transfer
 from rows.errors import CODES, RowError
 from rows.row import shown
@@ -27,7 +27,6 @@ IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers c
 OTHER_FILES = 64  # open files beside the connections: the shard, the input, a look at the server
 HEADER_LIMIT = 1 << 16  # bytes of one header of an answer
 _JSON = {"Content-Type": "application/json"}
-MESSAGE_LIMIT = 2_000  # characters of a server's words kept in an error
 _RESULTS = frozenset({"choices", "data", "output", "content", "results"})  # one of these is in an answer
 _CODES = {code.status: name for name, code in CODES.items() if code.status}
 
@@ -208,13 +207,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)
-
-
-def surprise(error: Exception) -> Failure:
-    """Return the failure of a row that met an error which nobody thought of."""
-    return Failure("internal_error", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
-
-
-def refusal(error: RowError) -> Failure:
-    """Return the failure of a row that could not be asked or whose answer cannot be used."""
-    return Failure(error.code, error.message)

@@ -20,10 +20,11 @@ from typing import Protocol
 
 from asking import audio
 from asking.budget import lower_budget
-from asking.client import Client, Unanswered, surprise
+from asking.client import Client, Unanswered
 from asking.patience import Patience
-from dialects.exchange import Answer, Ask, Failure
-from rows.errors import KILLED_SERVER, RowError
+from asking.pending import Pending
+from dialects.exchange import Answer, Failure
+from rows.errors import KILLED_SERVER
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt
 LONGEST_RETRY_AFTER = 120.0  # seconds a server may ask us to wait
@@ -41,19 +42,6 @@ class Limits:
     concurrency: int
     attempts: int
     row_timeout: float
-
-
-@dataclass(slots=True, eq=False)
-class Pending:
-    """A row on its way: its request, and what happened to it so far. `sent` is the time of its first attempt."""
-
-    line: int
-    ask: Ask
-    encoded: bytes
-    attempts: int = 0
-    crashes: int = 0
-    sent: float = 0.0
-    on_trial: bool = False  # sent as one of the suspects
 
 
 class Supervisor(Protocol):
@@ -175,7 +163,7 @@ class Dispatcher:
                     continue
                 return self._suspected(pending, failed.failure, alone=alone)
             if roomier := lower_budget(pending.ask, failed.failure):
-                pending.ask, pending.encoded = roomier, roomier.encoded()
+                pending.change(roomier)
                 continue
             pending.attempts += 1
             if not failed.passing or pending.attempts >= self._limits.attempts:
@@ -185,15 +173,13 @@ class Dispatcher:
 
     async def _answer(self, pending: Pending) -> Answer | Failure:
         """Make one attempt. Raises Unanswered."""
-        pending.sent = pending.sent or time.time()
+        pending.start()
         try:
             answer = await self._patience.wait(asyncio.create_task(self._post(pending)), self._limits.row_timeout)
         except Unanswered:
             raise
-        except RowError as error:
-            return Failure(error.code, error.message, None, pending.attempts + 1)
-        except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
-            return replace(surprise(error), attempts=pending.attempts + 1)
+        except Exception as error:  # noqa: BLE001 - a row that cannot be asked, and what nobody thought of: this row's
+            return replace(Failure.of(error), attempts=pending.attempts + 1)
         pending.attempts += 1
         return answer
 

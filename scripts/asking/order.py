@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asking.dispatcher import Pending
+from asking.pending import Pending
 from engine import routes
 from job.options import budget_of
 

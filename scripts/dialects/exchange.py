@@ -13,6 +13,8 @@ from typing import Any
 from rows.errors import CODES, RowError
 from rows.row import quoted
 
+MESSAGE_LIMIT = 2_000  # characters of a server's words, or of an error's, kept in a failure
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -57,6 +59,13 @@ class Failure:
     status: int | None = None
     attempts: int = 0
     body: str = ""
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Return the failure of a row that cannot be asked, or that met an error which nobody thought of."""
+        if isinstance(error, RowError):
+            return cls(error.code, error.message)
+        return cls("internal_error", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
 
     @property
     def http_status(self) -> int:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dialects.exchange import Failure
-from dialects.recognise import recognise
+from dialects.line import RawLine, read_line
 from job.defaults import Defaults
 from page.writer import PageRow
 from results.merge import Input, Merge
-from results.outcome import failed_record
+from results.outcome import record_blank, record_failure
 from results.shards import Record, Shard
 from rows.errors import RowError
 from rows.ranges import Lines
-from rows.row import is_blank, parse
+from rows.row import is_blank
 
 BATCH = 4096  # lines that are looked up together
 MISSING = Failure("missing", "no worker left a result for this line; run it again")
@@ -102,9 +102,8 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
 def _missing_record(line: int, raw: bytes | None, defaults: Defaults) -> Record:
     """Return the result of a line for which there is no shard: blank, or an error in its row's dialect."""
     if raw is not None and is_blank(raw):
-        return Record({"line": line, "status": "blank"}, b"")
-    dialect = row = None
-    with contextlib.suppress(RowError, RecursionError):
-        row = parse(line, raw or b"")
-        dialect = recognise(row.fields)
-    return failed_record(line, raw or b"", dialect, row, MISSING, defaults)
+        return record_blank(line)
+    found = RawLine(line, raw or b"")
+    with contextlib.suppress(RowError):
+        found = read_line(found)
+    return record_failure(found, MISSING, defaults)

@@ -1,42 +1,75 @@
-"""What a chunk and the merge write down of a row: the record of a failure, and the usage of an answer."""
+"""What became of a line, as the record that its shard holds: an answer, a failure, or nothing to ask."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dialects.base import Dialect
-from dialects.exchange import Failure
+from dialects.exchange import Answer, Ask, Failure
+from dialects.line import RawLine, RowLine
 from job.defaults import Defaults
 from results.shards import Record
-from rows.row import Row
+from rows.errors import RowError
 
 _TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
 _REASON_LIMIT = 100  # characters
 
 
-def row_digest(raw: bytes) -> str:
-    """Return a short digest of an input line, by which a result can be traced to its row."""
-    return hashlib.sha256(raw).hexdigest()[:16]
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How a row was asked: its request, its attempts, when the first began (seconds since 1970), and seconds in all."""
+
+    ask: Ask
+    attempts: int
+    started: float
+    seconds: float
+
+    def as_head(self) -> dict[str, Any]:
+        """Return what a record's head says of it; a row whose turn never came has no times."""
+        if not self.started:
+            return {"endpoint": self.ask.route}
+        times = {"started": round(self.started, 3), "seconds": round(self.seconds, 3)}
+        return {"endpoint": self.ask.route, **times}
 
 
-def failed_record(
-    line: int, raw: bytes, dialect: Dialect | None, row: Row | None, failure: Failure, defaults: Defaults
-) -> Record:
-    """Return the record of a row without an answer; a line that is no row has an output line of its own."""
-    head = {
-        "line": line,
-        "status": "failed",
-        "row": row_digest(raw),
-        "code": failure.code,
-        "attempts": failure.attempts,
-    }
-    if dialect is None or row is None:
-        return Record({**head, "dialect": "none"}, f'{{"line": {line}, "error": {failure.as_json()}}}'.encode())
-    return Record({**head, "dialect": dialect.NAME}, dialect.failed(row, failure, defaults).encode())
+def record_blank(number: int) -> Record:
+    """Return the record of a line that holds nothing."""
+    return Record({"line": number, "status": "blank"}, b"")
 
 
-def usage(body: Any) -> dict[str, Any]:
+def record_answer(line: RowLine, sent: Sent, answer: Answer, defaults: Defaults) -> Record:
+    """Return the record of an answered row; an answer that its dialect cannot use is a failure."""
+    try:
+        output = line.dialect.succeeded(line.row, sent.ask, answer, defaults).encode()
+        head = {**_head(line, "succeeded"), "dialect": line.dialect.NAME, "attempts": sent.attempts}
+        return Record({**head, **_usage(answer.body), **sent.as_head()}, output)
+    except RowError as error:
+        failure = Failure.of(error)
+    except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
+        failure = replace(Failure.of(error), code="invalid_answer")  # the row was asked: it can only be the answer
+    return record_failure(line, replace(failure, status=answer.status, attempts=sent.attempts), defaults, sent)
+
+
+def record_failure(line: RawLine, failure: Failure, defaults: Defaults, sent: Sent | None = None) -> Record:
+    """Return the record of a line without an answer; a line that is no row has an output line of its own."""
+    head = {**_head(line, "failed"), "code": failure.code, "attempts": failure.attempts}
+    times = sent.as_head() if sent else {}
+    if isinstance(line, RowLine):
+        with contextlib.suppress(Exception):  # a dialect that fails at this row, too, costs its form and nothing else
+            output = line.dialect.failed(line.row, failure, defaults).encode()
+            return Record({**head, "dialect": line.dialect.NAME, **times}, output)
+    own = f'{{"line": {line.number}, "error": {failure.as_json()}}}'
+    return Record({**head, "dialect": "none", **times}, own.encode())
+
+
+def _head(line: RawLine, status: str) -> dict[str, Any]:
+    """Return the beginning of a head; `row` is a short digest, by which a result can be traced to its row."""
+    return {"line": line.number, "status": status, "row": hashlib.sha256(line.raw).hexdigest()[:16]}
+
+
+def _usage(body: Any) -> dict[str, Any]:
     """Return an answer's finish reason and tokens, where its endpoint tells them."""
     if not isinstance(body, dict):
         return {}

@@ -8,9 +8,14 @@ from typing import Any, cast
 import pytest
 
 from asking.client import Client, Unanswered
-from asking.dispatcher import Dispatcher, Limits, Pending, ServerGone
+from asking.dispatcher import Dispatcher, Limits, ServerGone
 from asking.patience import Patience
-from dialects.exchange import Ask, Failure
+from asking.pending import prepare
+from dialects.exchange import Failure
+from dialects.line import RawLine, read_line
+from support.dialect_rows import JOB, SERVED
+
+ROW = b'{"prompt": "x"}'
 
 
 class Gone:
@@ -53,7 +58,7 @@ def test_a_server_that_cannot_be_brought_back_is_tried_once(concurrency: int) ->
             Patience(gone.metrics, gone.metrics),  # type: ignore[arg-type]
             lambda *_: None,
         )
-        await dispatcher.run(Pending(line, Ask("/v1/completions", {}), b"{}") for line in range(1, 31))
+        await dispatcher.run(prepare(read_line(RawLine(line, ROW)), JOB, SERVED) for line in range(1, 31))
 
     with pytest.raises(ServerGone):
         asyncio.run(asked())

@@ -1,0 +1,44 @@
+"""A row on its way to the server: its request, and what happened to it so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from dialects.exchange import Ask
+from dialects.line import RowLine
+from engine.facts import Served
+from job.defaults import Defaults
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A row, its request, the request's bytes, and its attempts so far.
+
+    `started` is when its first attempt began, in seconds since 1970, 0 before; `begun` is the same moment by the clock
+    that only goes forward, for durations.
+    """
+
+    line: RowLine
+    ask: Ask
+    encoded: bytes
+    attempts: int = 0
+    crashes: int = 0
+    started: float = 0.0
+    begun: float = 0.0
+    on_trial: bool = False  # sent as one of the suspects
+
+    def start(self) -> None:
+        """Note that an attempt begins."""
+        if not self.started:
+            self.started, self.begun = time.time(), time.monotonic()
+
+    def change(self, ask: Ask) -> None:
+        """Ask another request from now on."""
+        self.ask, self.encoded = ask, ask.encoded()
+
+
+def prepare(line: RowLine, defaults: Defaults, served: Served) -> Pending:
+    """Return a row with its request. Raises RowError for a row that cannot be asked."""
+    ask = line.dialect.ask(line.row, defaults, served)
+    return Pending(line, ask, ask.encoded())
