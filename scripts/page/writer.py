@@ -18,6 +18,7 @@ import jinja2
 from host import files
 from page.blocks import PageRow, Spool
 from page.figures import Tally
+from page.joiner import join
 
 __all__ = ["Page", "PageReport", "PageRow"]
 
@@ -25,36 +26,7 @@ MAX_ROWS = 100_000  # what a browser opens and searches at once
 MAX_BYTES = 256 << 20  # of rows, unpacked, in the page
 MAX_FAILED_BYTES = 64 << 20  # of MAX_BYTES, kept for failed rows
 PARTS = Path(__file__).parent
-SCRIPTS = (
-    "dom",
-    "json",
-    "blocks",
-    "dialects",
-    "bodies",
-    "store",
-    "query",
-    "markdown",
-    "inline",
-    "charts",
-    "overview",
-    "vectors",
-    "answer",
-    "detail",
-    "list",
-    "filters",
-    "export",
-    "compare",
-    "diff",
-    "vote",
-    "drop",
-    "print",
-    "keys",
-    "failures",
-    "state",
-    "reader",
-    "runs",
-    "main",
-)  # each needs only those before it
+SCRIPT = PARTS / "frame" / "main.js"
 STYLES = ("base", "controls", "overview", "charts", "rows", "detail", "texts", "answers", "print")
 HOLE = "<!--rows-->"  # where the template takes the blocks
 DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
@@ -162,8 +134,8 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the parameters in their own order
-    style = "\n".join(_read(f"{name}.css") for name in STYLES)
-    script = '"use strict";\n(() => {\n' + "\n".join(_read(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
+    style = "\n".join((PARTS / "css" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
+    script = join(SCRIPT)
     return environment.get_template("page.html.jinja").render(
         data={"summary": summary, "held": held, "tally": tally, "defaults": DEFAULTS},
         style=style,
@@ -181,14 +153,6 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
 def _model_name(model: str) -> str:
     """Return a model's name; of a folder on a worker the last part."""
     return model.rstrip("/").rpartition("/")[2] if model.startswith("/") else model
-
-
-def _read(name: str) -> str:
-    """Return one of our files; what would end the element it goes into must not be in it."""
-    text = (PARTS / name).read_text(encoding="utf-8")
-    if "</script" in text or "</style" in text or "<!--" in text:
-        raise ValueError(f"{name} would end its own element")
-    return text
 
 
 def _csp_hash(text: str) -> str:

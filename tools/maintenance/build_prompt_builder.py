@@ -16,49 +16,27 @@ import re
 import sys
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parents[1] / "prompt_builder"
+BUNDLE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(BUNDLE / "scripts"))
+
+from page.joiner import JoinError, join, order  # noqa: E402 - found by the line above
+
+SOURCES = BUNDLE / "tools" / "prompt_builder"
 PAGE = SOURCES.with_suffix(".html")
 STYLES = ("colours.css", "layout.css", "parts.css")
-IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w]+\.js)";\n', re.MULTILINE)
 
 
 class BuildError(Exception):
     """The sources do not make a page."""
 
 
-def module_order(entry: str) -> list[str]:
-    """List the modules that `entry` needs, each after those it imports."""
-    order: list[str] = []
-
-    def visit(name: str) -> None:
-        if name in order:
-            return
-        for needed in IMPORT.findall((SOURCES / name).read_text(encoding="utf-8")):
-            if needed != name:
-                visit(needed)
-        order.append(name)
-
-    visit(entry)
-    return order
-
-
-def module_body(name: str) -> str:
-    """Return a module without its imports and exports, in a scope that gives out only what it exports."""
-    text = IMPORT.sub("", (SOURCES / name).read_text(encoding="utf-8"))
-    exports = re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", text, re.MULTILINE)
-    body = re.sub(r"^export ", "", text, flags=re.MULTILINE)
-    head = f"const {{ {', '.join(exports)} }} = " if exports else ""
-    tail = f"return {{ {', '.join(exports)} }};\n" if exports else ""
-    return f"// ---- {name}\n{head}(() => {{\n{body}{tail}}})();\n"
-
-
 def script() -> str:
-    """Return the page's script."""
-    names = module_order("app.js")
-    left_out = {path.name for path in SOURCES.glob("*.js")} - set(names)
+    """Return the page's script, for which every module in the folder is needed."""
+    entry = SOURCES / "app.js"
+    left_out = set(SOURCES.rglob("*.js")) - {module.path for module in order(entry)}
     if left_out:
-        raise BuildError(f"no module imports {', '.join(sorted(left_out))}")
-    return '"use strict";\n' + "".join(module_body(name) for name in names)
+        raise BuildError(f"no module imports {', '.join(sorted(path.name for path in left_out))}")
+    return join(entry)
 
 
 def digest(text: str) -> str:
@@ -70,8 +48,6 @@ def build() -> str:
     """Return the page."""
     style = "".join((SOURCES / name).read_text(encoding="utf-8") for name in STYLES)
     code = script()
-    if re.search(r"</(?:script|style)", style + code, re.IGNORECASE):
-        raise BuildError("a source holds the end tag of its own block")
     page = (SOURCES / "page.html").read_text(encoding="utf-8")
     blocks = {"@STYLE_HASH@": digest(style), "@SCRIPT_HASH@": digest(code), "@STYLE@": style, "@SCRIPT@": code}
     return re.sub("|".join(blocks), lambda match: blocks[match[0]], page)
@@ -86,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         page = build()
-    except (BuildError, OSError) as error:
+    except (BuildError, JoinError, OSError) as error:
         print(f"build_prompt_builder: {error}", file=sys.stderr)
         return 1
     if not arguments.check:

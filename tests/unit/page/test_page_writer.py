@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from page import joiner
 from page import writer as page_module
 from page.blocks import Spool, pack, to_text
 from page.figures import MAX_BUCKETS, Tally
@@ -138,20 +139,11 @@ def test_the_tally_keeps_its_size_whatever_the_time() -> None:
     assert len(lanes[0]["buckets"]) <= MAX_BUCKETS
 
 
-def test_no_name_is_declared_twice_in_the_scripts() -> None:
-    text = "\n".join((PARTS / f"{name}.js").read_text(encoding="utf-8") for name in page_module.SCRIPTS)
-    names = re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", text, re.MULTILINE)
-    assert sorted(names) == sorted(set(names))
-
-
 def test_every_file_of_the_page_is_used_and_none_makes_markup_of_text() -> None:
-    used = (
-        {f"{name}.js" for name in page_module.SCRIPTS}
-        | {f"{name}.css" for name in page_module.STYLES}
-        | {"page.html.jinja"}
-    )
-    sources = [path for path in PARTS.iterdir() if path.suffix != ".py"]
-    assert {path.name for path in sources} == used
+    used = {module.path for module in joiner.order(page_module.SCRIPT)}
+    used |= {PARTS / "css" / f"{name}.css" for name in page_module.STYLES} | {PARTS / "page.html.jinja"}
+    sources = {path for path in PARTS.rglob("*.*") if path.suffix not in (".py", ".pyc")}
+    assert sources == used
     for path in sources:
         text = path.read_text(encoding="utf-8")
         assert not re.search(

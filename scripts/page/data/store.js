@@ -1,0 +1,171 @@
+// The rows of one run: a column of numbers for each thing to filter and sort by, the text to search, and a way back to each row.
+import { BlockCache } from "./blocks.js";
+import { readRow } from "./dialects.js";
+import { classesOf, kindOf } from "./kinds.js";
+import { checksum, searchBlock, searchText } from "./search.js";
+import { asText } from "../kit/exact.js";
+
+const KEEP_TEXT = 400e6; // characters of search text held; beyond it a search reads the blocks again
+const OTHERS = "(others)";
+const MAX_NAMES = 5000; // different values of a column; the rest share one
+const MAX_FIELDS = 24; // pass-through fields that become columns
+
+/** Turns strings into small numbers. */
+class Names {
+  constructor() {
+    this.list = [];
+    this.known = new Map();
+  }
+  of(name) {
+    let at = this.known.get(name);
+    if (at === undefined && name !== OTHERS && this.list.length >= MAX_NAMES) return this.of(OTHERS);
+    if (at === undefined) {
+      this.known.set(name, (at = this.list.length));
+      this.list.push(name);
+    }
+    return at;
+  }
+}
+
+const NUMBERS = ["line", "block", "place", "tokensIn", "tokensOut", "length", "seconds", "started", "attempts", "sum"];
+export const NAMES = ["status", "dialect", "endpoint", "finish", "code", "worker", "kind", "label"];
+
+export class Store {
+  constructor(summary) {
+    this.summary = summary || {};
+    this.outputField = ((this.summary.parameters || {}).OutputField || "generated_text") + "";
+    this.size = 0;
+    this.complete = false;
+    this.blocks = []; // {block, first, rows, text, starts}
+    this.cache = new BlockCache();
+    this.ids = [];
+    this.tallies = new Map(); // column -> how often each name occurs, at a size
+    this.fields = new Map(); // name -> column of short texts
+    this.kept = 0;
+    for (const name of NUMBERS) this[name] = new Float64Array(1024);
+    for (const name of NAMES) {
+      this[name] = new Uint16Array(1024);
+      this[name + "Names"] = new Names();
+    }
+  }
+
+  /** Read one block into the columns. */
+  async add(block) {
+    const data = await this.cache.get(block);
+    const rows = data.spans.length / 3;
+    const entry = { block, first: this.size, rows, text: null, starts: null };
+    block.rows = rows;
+    this.blocks.push(entry);
+    const texts = [];
+    for (let i = 0; i < rows; i++) {
+      const view = viewAt(data, i, this.outputField);
+      this.append(view, this.blocks.length - 1, i);
+      texts.push(searchText(view));
+    }
+    this.keep(entry, texts);
+  }
+
+  /** Add one row to every column. */
+  append(view, block, place) {
+    if (this.size === this.line.length) this.grow();
+    const at = this.size++;
+    const values = {
+      ...view,
+      block,
+      place,
+      length: view.answers.reduce((sum, answer) => sum + (answer.text || "").length, 0),
+      kind: kindOf(view),
+    };
+    values.sum = checksum(view, values.kind);
+    for (const name of NUMBERS) this[name][at] = values[name] ?? NaN;
+    values.code = view.error ? view.error.code : "";
+    values.label =
+      values.kind === "class"
+        ? classesOf(view.body)
+            .map((item) => item.label)
+            .find(Boolean)
+        : "";
+    for (const name of NAMES) this[name][at] = this[name + "Names"].of(values[name] || "");
+    this.ids[at] = view.id;
+    for (const [name, value] of view.fields) this.field(name, at, value);
+  }
+
+  field(name, at, value) {
+    let column = this.fields.get(name);
+    if (!column) {
+      if (this.fields.size >= MAX_FIELDS) return;
+      this.fields.set(name, (column = []));
+    }
+    column[at] = asText(value).slice(0, 120);
+  }
+
+  grow() {
+    for (const name of [...NUMBERS, ...NAMES]) {
+      const larger = new this[name].constructor(this.size * 2);
+      larger.set(this[name]);
+      this[name] = larger;
+    }
+  }
+
+  /** Hold the block's text for searching, while there is room. */
+  keep(entry, texts) {
+    entry.starts = new Uint32Array(texts.length + 1);
+    texts.forEach((text, i) => (entry.starts[i + 1] = entry.starts[i] + text.length + 1));
+    const text = texts.join("\0") + "\0";
+    this.kept += text.length;
+    if (this.kept <= KEEP_TEXT) entry.text = text;
+  }
+
+  /** One row as a view. */
+  async view(at) {
+    const data = await this.cache.get(this.blocks[this.block[at]].block);
+    return viewAt(data, this.place[at], this.outputField);
+  }
+
+  /** One row's bytes: {output, input}. */
+  async raw(at) {
+    const data = await this.cache.get(this.blocks[this.block[at]].block);
+    const [from, middle, end] = data.spans.subarray(this.place[at] * 3, this.place[at] * 3 + 3);
+    return { output: data.bytes.subarray(from, middle), input: data.bytes.subarray(middle, end) };
+  }
+
+  name(column, at) {
+    return this[column + "Names"].list[this[column][at]];
+  }
+
+  /** The row with this line number, or -1. */
+  find(line) {
+    for (let at = 0; at < this.size; at++) if (this.line[at] === line) return at;
+    return -1;
+  }
+
+  /** Which rows hold all words: a byte a row. Blocks without held text are read again; `alive` says whether to go on. */
+  async search(words, alive) {
+    const hits = new Uint8Array(this.size);
+    const [first, ...rest] = [...words].sort((a, b) => b.length - a.length); // the longest is likely to be the rarest
+    for (const entry of this.blocks) {
+      if (entry.text === null && !alive()) return null;
+      searchBlock(entry, entry.text ?? (await this.textOf(entry)), first, rest, hits);
+    }
+    return hits;
+  }
+
+  async textOf(entry) {
+    const data = await this.cache.get(entry.block);
+    return (
+      Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this.outputField))).join("\0") + "\0"
+    );
+  }
+}
+
+const decoder = new TextDecoder();
+
+function viewAt(data, i, outputField) {
+  const meta = {};
+  for (const name of ["line", "status", "dialect", "endpoint", "started", "seconds", "attempts", "worker"]) {
+    if (data.columns[name]) meta[name] = data.columns[name][i];
+  }
+  const [from, middle, end] = [data.spans[i * 3], data.spans[i * 3 + 1], data.spans[i * 3 + 2]];
+  const input = end > middle ? decoder.decode(data.bytes.subarray(middle, end)) : "";
+  return readRow(meta, decoder.decode(data.bytes.subarray(from, middle)), input, outputField);
+}

@@ -1,0 +1,47 @@
+// A second file on the page: opened in place of this run's rows, or compared with them.
+import { openRow } from "./reader.js";
+import { drawCharts } from "./runs.js";
+import { change, held, refresh, state, summary } from "./state.js";
+import { Comparison } from "../comparing/comparison.js";
+import { comparePanel } from "../comparing/panel.js";
+import { byId, put } from "../kit/dom.js";
+import { plural } from "../kit/words.js";
+import { askWhat, isPage, readFile } from "../taking/drop.js";
+import { say } from "../views/toast.js";
+
+/** Draw the panel of the comparison, while there is one. */
+export function drawComparison() {
+  const { comparison, query } = state;
+  byId("compare").hidden = !comparison;
+  if (comparison) put(byId("compare"), comparePanel(comparison, query, { change, repair, stop: stopComparing }));
+}
+
+/** A file was dropped or chosen. */
+export async function takeFile(file) {
+  const what = await askWhat(file, await isPage(file));
+  if (!what) return;
+  const progress = (rows, share) =>
+    (byId("count").textContent =
+      `Reading ${file.name}: ${plural(rows, "row")}${share === null ? "" : `, ${Math.round(share * 100)} %`}`);
+  const store = await readFile(file, summary, progress);
+  if (!store) return say(`${file.name} holds no rows`);
+  if (what === "compare") state.comparison = new Comparison(state.store, store, file.name, held);
+  else Object.assign(state, { store, comparison: null, at: -1, points: null });
+  document.body.classList.toggle("foreign", what === "open");
+  if (what === "open") drawCharts();
+  state.query.compare = "";
+  await refresh();
+  if (state.at >= 0) openRow(state.at);
+  say(what === "compare" ? `Compared with ${file.name}` : `${plural(store.size, "row")} of ${file.name}`);
+}
+
+function repair(by) {
+  state.comparison.pair(by);
+  state.comparison.votes.clear();
+  refresh().then(() => state.at >= 0 && openRow(state.at));
+}
+
+function stopComparing() {
+  state.comparison = null;
+  change({ compare: "" }).then(() => state.at >= 0 && openRow(state.at));
+}
