@@ -81,7 +81,7 @@ def aggregate(given: argparse.Namespace) -> int:
     """Write the finished files."""
     url = arguments.secret(given.input_url_file)
     output = given.output_dir / "output"
-    output.mkdir(parents=True, exist_ok=True)
+    files.make_folder(output)
     if _is_done(given.input_file, output):
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
@@ -183,7 +183,7 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
             file.flush()  # a full disk shows before the first of them takes its name
         if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
             results_folder = output / "results"
-            results_folder.mkdir(exist_ok=True)
+            files.make_folder(results_folder)
             Retry.write(
                 results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried), ranges.write(blank)
             )

@@ -30,7 +30,7 @@ from asking.progress import Tally
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
 from engine import readiness, recovery, server
-from host import runner, transfer
+from host import files, runner, transfer
 from job import arguments
 from job.defaults import JobError
 from results import shards
@@ -105,7 +105,7 @@ class Chunk:
     async def run(self) -> None:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
         header = self._header()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self._folder)
         kept, leftovers = shards.leftovers(self._folder, header)
         with shards.Writer(self._folder, header) as self._writer:
             for record in kept.values():

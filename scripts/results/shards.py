@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from host import files, locks
 from rows import ranges
 from rows.errors import KILLED_SERVER
 from rows.ranges import Lines
@@ -132,13 +132,14 @@ class Writer:
     _stem: str = field(init=False)
     _path: Path = field(init=False)
     _size: int = field(init=False, default=0)
+    _digest: Any = field(init=False, default_factory=hashlib.sha256)
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.folder)
         self._stem = _draw_stem(self.header)
         self._path = self.folder / f".{self._stem}.{self.header.job}.partial"
-        self._file = self._path.open("xb", buffering=0)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file = files.create(self._path, buffering=0)
+        locks.hold(self._file)
         self._append(json.dumps(self.header.as_json()).encode() + b"\n")
         return self
 
@@ -154,16 +155,19 @@ class Writer:
             self._file.truncate(self._size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._size += written
+        self._digest.update(data)  # as it goes: SMB lets nobody read a locked file, not even its writer once more
 
     def finish(self, loads: list[str]) -> Path:
         """Write the footer and give the file its name. `loads` are the model loads of this attempt."""
-        with self._path.open("rb") as written:
-            digest = _digest(written, self._size)
-        footer = {"end": True, "records": self.count, "loads": loads, "sha256": digest}
+        footer = {"end": True, "records": self.count, "loads": loads, "sha256": self._digest.hexdigest()}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.folder / f"{self._stem}.jsonl"
-        self._path.rename(final)
+        try:
+            self._path.rename(final)
+        except PermissionError:  # SMB, and Windows: an open file keeps its name
+            self._file.close()
+            self._path.rename(final)
         return final
 
     def __exit__(
@@ -186,31 +190,34 @@ def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Pat
     Answers are kept, and rows that were found to kill the server: each costs a model load, so that an attempt that
     asked them again would come no further than the last. Other failures are to be tried again. A torn last line is
     dropped, and a file that another process writes to is left alone. Remove the files once a new one holds the records.
+    Where the file system cannot tell whether one is written to, its records are used, and it stays.
     """
     kept: dict[int, Record] = {}
     done = []
-    chunk = header.chunk()
     for path in sorted(folder.glob(f".lines-*.{header.job}.partial")):
-        with contextlib.suppress(OSError, ShardError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shard = open_shard(path)  # an empty file is no shard: its writer has not locked it yet
-            if shard.header.input_sha256 != header.input_sha256:
+        with contextlib.suppress(OSError, ShardError):
+            held = locks.is_held(path)
+            shard = None if held else open_shard(path)  # an empty file is no shard: its writer has not locked it yet
+            if shard is None or shard.header.input_sha256 != header.input_sha256:
                 continue
-            found = {
-                head["line"]: (offset, length)
-                for offset, length, head in shard.records()
-                if head["status"] == "succeeded" or head.get("code") == KILLED_SERVER
-            }
-            for line, place in found.items():
-                if line in chunk and (line not in kept or kept[line].head["status"] != "succeeded"):
-                    kept[line] = _record_at(file, *place)
-            if found.keys() <= kept.keys():
+            if _keep(shard, header.chunk(), kept) and held is not None:
                 done.append(path)
     return kept, done
 
 
-def _record_at(file: BinaryIO, offset: int, length: int) -> Record:
-    return decoded(os.pread(file.fileno(), length, offset))
+def _keep(shard: Shard, chunk: Lines, kept: dict[int, Record]) -> bool:
+    """Add a leftover's records to those that are kept; return whether it holds nothing else of worth."""
+    found = {
+        head["line"]: (offset, length)
+        for offset, length, head in shard.records()
+        if head["status"] == "succeeded" or head.get("code") == KILLED_SERVER
+    }
+    with shard.path.open("rb") as file:
+        for line, (offset, length) in found.items():
+            if line in chunk and (line not in kept or kept[line].head["status"] != "succeeded"):
+                file.seek(offset)
+                kept[line] = decoded(file.read(length))
+    return found.keys() <= kept.keys()
 
 
 @dataclass(frozen=True, slots=True)

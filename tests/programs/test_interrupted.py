@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import threading
 from collections import Counter
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from support.fake_server import FakeServer, Fault
-from support.programs import Session, outcome, read_until, rows, wait_until
+from support.programs import Session, outcome, read_until, rows, strange, wait_until
 
 
 @dataclass
@@ -33,12 +34,14 @@ class Held:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[Held]:
+def held(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Held]:
+    """Hold a chunk, on a machine that a parameter may make a strange one."""
     holding = [True]
     held_back = Fault(wire="hang")
     script = lambda asked: held_back if holding[0] and asked.text.isdigit() and int(asked.text) >= 10 else None  # noqa: E731
     with FakeServer(script) as server:
         session = Session(tmp_path, rows(map(str, range(30))), server.url)
+        session.environment.update(strange(request.param) if hasattr(request, "param") else {})
         session.start().check()
         chunk = session.launch(session.chunk_argv(max_concurrency="40"))
         one = Held(session, server, chunk, holding)
@@ -93,6 +96,52 @@ def test_a_killed_chunk_loses_nothing_that_was_answered(held: Held) -> None:
     held.chunk.kill()
     held.chunk.communicate()
     finish(held)
+
+
+@pytest.mark.parametrize("held", ["nfs", "smb"], indirect=True)
+def test_neither_does_one_on_a_network_file_system(held: Held) -> None:
+    held.chunk.kill()
+    held.chunk.communicate()
+    finish(held)
+
+
+@pytest.mark.parametrize("held", ["nfs", "smb"], indirect=True)
+def test_a_running_attempt_is_told_from_a_dead_one_on_a_network_file_system(held: Held) -> None:
+    (partial,) = held.partials()
+    held.holding[0] = False
+    held.session.chunk().check()
+    assert partial.exists()
+    assert all(held.server.asked[str(n)] == 2 for n in range(30))
+
+
+@pytest.mark.parametrize("held", ["no-locks"], indirect=True)
+def test_a_file_system_without_locks_fails_no_chunk_and_loses_no_answer(held: Held) -> None:
+    held.chunk.kill()
+    held.chunk.communicate()
+    held.holding[0] = False
+    held.session.chunk().check()
+    held.session.aggregate().check()
+    assert all(held.server.asked[str(n)] == (1 if n < 10 else 2) for n in range(30))
+    assert Counter(map(outcome, held.session.written())) == Counter(f"echo: {n}" for n in range(30))
+
+
+@pytest.mark.parametrize(("of_output", "of_files"), [(0o755, 0o644), (0o775, 0o664), (0o777, 0o666), (0o1777, 0o664)])
+def test_whoever_may_change_the_output_folder_may_change_what_a_job_writes_there(
+    of_output: int, of_files: int, tmp_path: Path
+) -> None:
+    with FakeServer() as server:
+        session = Session(tmp_path, [*rows(["a"]), b"{"], server.url)
+        session.output.mkdir()
+        session.output.chmod(of_output)
+        before = os.umask(0o022)
+        try:
+            for step in (session.start, session.chunk, session.aggregate):
+                step().check()
+        finally:
+            os.umask(before)
+    found = {path: stat.S_IMODE(path.stat().st_mode) for path in session.output.rglob("*")}
+    assert {mode for path, mode in found.items() if path.is_file()} == {of_files}
+    assert {mode for path, mode in found.items() if path.is_dir()} == {of_files | 0o111}
 
 
 def test_a_torn_last_line_is_dropped_and_not_believed(held: Held) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 600  # seconds until a program that hangs is ended, which fails the test; a busy machine needs far fewer
 HOST_LINE = ("openjd_progress: ", "openjd_status: ", "openjd_fail: ", "openjd_redacted_env: ", "| ")
+SUPPORT = ROOT / "tests" / "support"
 KEY = "openjd_redacted_env: VLLM_API_KEY="
 
 
@@ -50,6 +51,11 @@ class Result:
         (message,) = self.failures
         assert all(word in message for word in words), message
         return message
+
+
+def strange(kind: str) -> dict[str, str]:
+    """Return the variables that make a program's machine a strange one, by a word of strange_machine/sitecustomize."""
+    return {"STRANGE": kind, "PYTHONPATH": os.pathsep.join(str(SUPPORT / x) for x in ("strange_machine", "fake_vllm"))}
 
 
 @dataclass
@@ -97,7 +103,7 @@ class Session:
     def variables(self) -> dict[str, str]:
         """Return the environment: no real vLLM, and no key but the session's own."""
         own = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "HF_TOKEN")}
-        return {**own, "PYTHONPATH": str(ROOT / "tests" / "support" / "fake_vllm"), **self.environment}
+        return {**own, "PYTHONPATH": str(SUPPORT / "fake_vllm"), **self.environment}
 
     def launch(self, argv: list[str]) -> subprocess.Popen[str]:
         """Start a program in the session's folder."""
