@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from dialects.exchange import Answer, Ask, Failure
+from dialects.tidy import tidy_request
 from engine import routes
 from engine.facts import Served
 from engine.routes import ANY_ROUTE
@@ -45,7 +46,7 @@ class Dialect(Protocol):
 
 def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
     """Return the request with the job's defaults put where the row says nothing."""
-    own = {name: value for name, value in body.items() if value is not None}
+    own = tidy_request(body, route)
     own.setdefault("model", served.model)
     if route not in routes.GENERATING:
         return Ask(route, own, file_url)

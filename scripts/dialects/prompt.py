@@ -12,10 +12,11 @@ from typing import Any
 from dialects import answers
 from dialects.base import check_messages, generating, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
+from dialects.tidy import merge_extra_body
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
-from job.options import OPTIONS, check_options
+from job.options import OPTIONS, check_options, is_read
 from rows.errors import RowError
 from rows.row import Row, quoted
 
@@ -27,7 +28,6 @@ _PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _RERANK: ("query", "documents", "top_n"),
 }
 _COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RERANK, "/v2/rerank": _RERANK}
-_POOLING_OPTIONS = frozenset({"dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens"})
 
 
 def recognises(fields: Mapping[str, Any]) -> bool:
@@ -38,15 +38,16 @@ def recognises(fields: Mapping[str, Any]) -> bool:
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the row's request on the job's endpoint."""
     route = _route(row.fields, defaults, served)
-    options = _options(row.fields)
-    system = _system(row.fields, options)
+    columns = {} if defaults.template else row.fields  # under a template the columns are its data
+    options = _options(row.fields, columns, route)
+    system = _system(columns, options)
     if route in _COMPARING:
-        return Ask(route, {**_named(row.fields, options), **_pairs(row.fields, _COMPARING[route], served)})
+        return Ask(route, {**_named(columns, options), **_pairs(row.fields, _COMPARING[route], served)})
     content = _content(row.fields, defaults)
     if route not in routes.GENERATING:
-        body = {"model": served.model, **_named(row.fields, _pooling(options, defaults)), **_input(content, route)}
+        body = {"model": served.model, **_pooling(defaults), **_named(columns, options), **_input(content, route)}
         return Ask(route, body)
-    body = {**_named(row.fields, options), **_generation_input(content, route, system, defaults, served)}
+    body = {**_named(columns, options), **_generation_input(content, route, system, defaults, served)}
     return generating(route, body, defaults, served)
 
 
@@ -79,37 +80,40 @@ def _asks(fields: Mapping[str, Any]) -> bool:
     return any(fields.get(name) is not None for name in ("messages", *_TEXTS))
 
 
-def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row's own request options, those of `sampling_params` before those at the top."""
-    nested = require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object")
+def _options(fields: Mapping[str, Any], columns: Mapping[str, Any], route: str) -> dict[str, Any]:
+    """Return the row's own request options, those of `sampling_params` before those of its columns.
+
+    An option that the route does not read is not looked at, wherever it stands.
+    """
+    nested = merge_extra_body(require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object"))
     refuse_stream(nested)
     results = answers.earlier(fields)
-    top = {name: value for name, value in fields.items() if name in OPTIONS and name not in results}
-    return check_options({**top, **nested})
+    top = {name: value for name, value in columns.items() if name in OPTIONS and name not in results}
+    extra = columns.get("extra_body")
+    top |= merge_extra_body({"extra_body": extra}) if isinstance(extra, dict) else {}
+    return check_options({name: value for name, value in {**top, **nested}.items() if is_read(name, route)})
 
 
-def _system(fields: Mapping[str, Any], options: dict[str, Any]) -> str | None:
-    """Return the row's own system prompt, and take it from the options; a field of another kind is the user's own."""
+def _system(columns: Mapping[str, Any], options: dict[str, Any]) -> str | None:
+    """Return the row's own system prompt, and take it from the options; a column of another kind is the user's own."""
     nested = options.pop("system", None)
     if nested is not None:
         require(nested, str, "sampling_params.system", "a text")
-    own = fields.get("system")
+    own = columns.get("system")
     return own if isinstance(own, str) else nested
 
 
-def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _named(columns: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with the model or adapter that the row names."""
-    model = fields.get("model")
+    model = columns.get("model")
     if model is None:
         return options
     return {"model": require(model, str, "model", "the name of a model or adapter that is served"), **options}
 
 
-def _pooling(options: dict[str, Any], defaults: Defaults) -> dict[str, Any]:
-    """Return the options that mean something where nothing is generated, and those that this project does not know."""
-    unread = OPTIONS.keys() - _POOLING_OPTIONS
-    lent = {name: value for name, value in defaults.options.items() if name in _POOLING_OPTIONS}
-    return lent | {name: value for name, value in options.items() if name not in unread}
+def _pooling(defaults: Defaults) -> dict[str, Any]:
+    """Return the job's options that mean something where nothing is generated."""
+    return {name: value for name, value in defaults.options.items() if is_read(name, _POOLING)}
 
 
 def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:

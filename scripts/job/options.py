@@ -9,7 +9,9 @@ Source: vLLM's ChatCompletionRequest and CompletionRequest, versions 0.19 to 0.3
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,9 +63,9 @@ _BOOL, _OBJECT, _STRING = _of(bool, "true or false"), _of(dict, "an object"), _o
 _INF = float("inf")
 
 OPTIONS: dict[str, Option] = {
-    "max_tokens": _integer(1),
-    "max_completion_tokens": _integer(1),
-    "max_output_tokens": _integer(1),
+    "max_tokens": _integer(0),
+    "max_completion_tokens": _integer(0),
+    "max_output_tokens": _integer(0),
     "min_tokens": _integer(0),
     "temperature": _number(0, _INF),
     "top_p": _number(0, 1, above=True),
@@ -134,9 +136,27 @@ BUDGET = {  # the limit of new tokens, by endpoint
 BUDGET_NAMES = frozenset({"max_completion_tokens", "max_output_tokens", "max_tokens"})
 
 
+_OF_CHATS = frozenset(
+    {"tools", "tool_choice", "parallel_tool_calls", "reasoning_effort", "include_reasoning", "chat_template_kwargs"}
+    | {"mm_processor_kwargs", "add_generation_prompt", "continue_final_message"}
+)
+_OF_POOLING = frozenset({"dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens"})
+_ONLY_POOLING = frozenset({"dimensions", "encoding_format"})
+_OF_COMPLETIONS = frozenset({"echo", "suffix"})
+
+
+def is_read(name: str, route: str) -> bool:
+    """Tell whether a route reads an option; a name that is none here is for the server to judge."""
+    if name not in OPTIONS:
+        return True
+    if route not in BUDGET:
+        return name in _OF_POOLING
+    return name not in _ONLY_POOLING | (_OF_CHATS if route == COMPLETIONS else _OF_COMPLETIONS)
+
+
 def budget_of(body: Mapping[str, Any]) -> int:
     """Return the limit of new tokens that a request says, 0 where it says none."""
-    return next((body[name] for name in sorted(BUDGET_NAMES) if isinstance(body.get(name), int)), 0)
+    return next((int(body[name]) for name in sorted(BUDGET_NAMES) if isinstance(body.get(name), int | float)), 0)
 
 
 def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,11 +168,37 @@ def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise RowError("invalid_value", f'"{stray[0]}" is no option: it says what is asked, and stands outside them')
     if "guided_decoding_backend" in options:
         raise RowError("invalid_value", '"guided_decoding_backend" belongs to the server; set it in VllmArgs')
-    for name, value in options.items():
-        option = OPTIONS.get(name)
-        if option and value is not None and not option.holds(value):
-            raise RowError("invalid_value", f'"{name}" must be {option.must}, got {shown(value)}')
-    return {name: value for name, value in options.items() if value is not None}
+    return {name: _fitted(name, value) for name, value in options.items() if value is not None}
+
+
+def _fitted(name: str, value: Any) -> Any:
+    """Return an option's value as servers read it. Raises RowError for one that no server would take."""
+    option = OPTIONS.get(name)
+    if option is None or option.holds(value):
+        return value
+    for meant in _meanings(value):
+        if option.holds(meant):
+            return meant
+    raise RowError("invalid_value", f'"{name}" must be {option.must}, got {shown(value)}')
+
+
+def _meanings(value: Any) -> Iterator[Any]:
+    """Yield what a table may mean by a value: 24 by 24.0, false by 0, a list by its JSON text."""
+    if isinstance(value, float) and value.is_integer():
+        yield int(value)
+    if isinstance(value, int | float) and value in (0, 1):
+        yield bool(value)
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            read = json.loads(value, parse_constant=_no_constant)
+            yield read
+            yield from _meanings(read) if not isinstance(read, str) else ()
+    if isinstance(value, list):
+        yield [next(_meanings(item), item) for item in value]
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def translate_options(options: Mapping[str, Any], endpoint: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import {
   isSet,
   isText,
   isTrue,
+  mergeExtraBody,
   need,
   noContent,
   postOnly,
@@ -17,7 +18,7 @@ import {
   ROUTES,
   sendable,
 } from "./checks.js";
-import { CHECKED, isObject } from "./fields.js";
+import { CHECKED, isObject, isRead } from "./fields.js";
 import { fillTemplate, inspectTemplate } from "./jinja.js";
 import { rawAt } from "./jsontext.js";
 
@@ -34,29 +35,29 @@ const PAIRS = {
   score: ["text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"],
   rerank: ["query", "documents", "top_n"],
 };
-const POOLING_OPTIONS = ["dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens", "normalize"];
 
 function askPrompt({ row, text, job }) {
   const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : ownEndpoint(row, job);
-  const nested = isTrue(row.sampling_params)
-    ? need(row.sampling_params, isObject, "sampling_params", "an object", text)
-    : {};
+  const columns = job.template ? {} : row; // under a template the columns are its data
+  const nested = mergeExtraBody(
+    isTrue(row.sampling_params) ? need(row.sampling_params, isObject, "sampling_params", "an object", text) : {},
+  );
   refuseStream(nested, text, ["sampling_params", "stream"]);
-  noContent(nested);
-  const set = optionsOf(row, nested).filter(([name]) => name !== "system");
-  checkOptions(set, text);
+  const set = optionsOf(row, columns, nested).filter(([name]) => isRead(name, endpoint));
+  noContent(Object.fromEntries(set));
+  const options = set.filter(([name, value]) => name !== "system" && value !== null);
+  checkOptions(options, text);
   if (isSet(nested.system)) need(nested.system, isText, "sampling_params.system", "a text", text);
-  if (PAIRS[endpoint]) return askPair(row, set, endpoint, text);
+  if (PAIRS[endpoint]) return askPair(row, options, endpoint, text);
   const content = contentOf(row, text, job);
-  if (row.model !== null && row.model !== undefined)
-    need(row.model, isText, "model", "the name of a model or adapter that is served", text);
+  if (isSet(columns.model))
+    need(columns.model, isText, "model", "the name of a model or adapter that is served", text);
   const generates = has(ROUTES, endpoint);
-  const sent = generates ? set : set.filter(([name]) => POOLING_OPTIONS.includes(name));
   if (endpoint === "completions" && Array.isArray(content))
     fail("invalid_value", '"messages" cannot be asked on completions; write a "prompt"');
-  if (generates && endpoint !== "messages") beams(Object.fromEntries(sent));
-  const system = typeof row.system === "string" ? row.system : nested.system;
-  sendable([content, row.model, generates ? system : null, ...sent], text);
+  if (generates && endpoint !== "messages") beams(Object.fromEntries(options));
+  const system = typeof columns.system === "string" ? columns.system : nested.system;
+  sendable([content, columns.model, generates ? system : null, ...options], text);
 }
 
 /** Return what `auto` asks of a server that suits the row: a pair without a prompt is compared. */
@@ -71,15 +72,22 @@ const isResult = (name, row) =>
   ["finish_reason", "prompt_tokens", "completion_tokens"].every((given) => has(row, given)) &&
   ((name === "logprobs" && isObject(row[name])) || (name === "prompt_logprobs" && Array.isArray(row[name])));
 
-/** List the options of a prompt row as [name, value, path]: those of sampling_params before those at the top. */
-function optionsOf(row, nested) {
-  const top = [...CHECKED.keys()]
-    .filter((name) => has(row, name) && !has(nested, name) && !isResult(name, row))
-    .map((name) => [name, row[name], [name]]);
-  return [...top, ...Object.entries(nested).map(([name, value]) => [name, value, ["sampling_params", name]])].filter(
-    ([, value]) => value !== null,
-  );
+/** List the options of a prompt row as [name, value, path]: those of sampling_params before those of its columns. */
+function optionsOf(row, columns, nested) {
+  const extra = isObject(columns.extra_body) ? mergeExtraBody({ extra_body: columns.extra_body }) : {};
+  const own = [...CHECKED.keys()].filter((name) => has(columns, name) && !isResult(name, row));
+  const found = new Map([
+    ...own.map((name) => [name, [columns[name], [name]]]),
+    ...Object.entries(extra).map(([name, value]) => [name, [value, ["extra_body", name]]]),
+    ...Object.entries(nested).map(([name, value]) => [name, [value, pathOf(row, name)]]),
+  ]);
+  return [...found].map(([name, [value, path]]) => [name, value, path]);
 }
+
+const pathOf = (row, name) =>
+  isObject(row.sampling_params.extra_body) && has(row.sampling_params.extra_body, name)
+    ? ["sampling_params", "extra_body", name]
+    : ["sampling_params", name];
 
 function askPair(row, set, endpoint, text) {
   const pair = PAIRS[endpoint].filter((name) => has(row, name));

@@ -133,8 +133,34 @@ export function routeOf(url, raw) {
   return known;
 }
 
+/** Put what `extra_body` holds in its place, as the openai client does. */
+export function mergeExtraBody(body) {
+  if (!isObject(body.extra_body)) return body;
+  const { extra_body: extra, ...own } = body;
+  if (isTrue(extra.stream)) fail("stream_not_supported", '"stream" in "extra_body" has no place in a batch; leave it out');
+  return { ...own, ...extra };
+}
+
+/** Refuse tools that are no list of objects, each of which, or the whole, may be JSON text. */
+function checkTools(tools) {
+  const read = fromText(tools);
+  if (!Array.isArray(read) || !read.map(fromText).every(isObject))
+    fail("invalid_value", `"tools" must be a list of objects, got ${shown(JSON.stringify(tools))}`);
+}
+
+function fromText(value) {
+  if (typeof value !== "string") return value;
+  try {
+    return value.trim() ? JSON.parse(value) : [];
+  } catch {
+    return value;
+  }
+}
+
 /** Check what every generating endpoint asks of a body. */
-export function generating(route, body, text) {
+export function generating(route, given, text) {
+  const body = mergeExtraBody(given);
+  if (isSet(body.tools) && GENERATING.includes(route) && route !== ROUTES.completions) checkTools(body.tools);
   if (GENERATING.includes(route) && route !== ROUTES.messages) beams(body);
   sendable(
     Object.entries(body).filter(([, value]) => value !== null),

@@ -10,10 +10,10 @@ const SEED_LIMIT = 2n ** 63n;
 export const OPTIONS = [
   {
     name: "max_tokens",
-    ...integer(1),
+    ...integer(0),
     group: "Basics",
     label: "Max tokens",
-    hint: "1 or more",
+    hint: "1 or more; 0 scores a text with echo",
     also: ["max_completion_tokens", "max_output_tokens"],
     help: "The longest answer, in tokens. Longer answers are cut and say “length”.",
   },
@@ -163,8 +163,8 @@ export const OPTIONS = [
 
 /** Options the rules check but the form leaves to the fields and to raw JSON. */
 const FURTHER = {
-  max_completion_tokens: integer(1),
-  max_output_tokens: integer(1),
+  max_completion_tokens: integer(0),
+  max_output_tokens: integer(0),
   length_penalty: number(-Infinity),
   best_of: integer(1),
   stop_token_ids: { kind: "integers" },
@@ -264,6 +264,56 @@ export function shown(raw) {
 
 /** Say what is wrong with the value of an option, or return null. `raw` gives its JSON text; null means: not set. */
 export function optionFault(name, value, raw, option = CHECKED.get(name)) {
-  if (!option || value === null || TESTS[option.kind](value, raw, option)) return null;
+  if (!option || value === null || takes(option, value, raw)) return null;
   return `"${name}" must be ${mustBe(option)}, got ${shown(raw())}`;
+}
+
+/** Tell whether an option takes a value, or what a table may mean by it: 24 by 24.0, false by 0, a list by its JSON text. */
+function takes(option, value, raw) {
+  const test = TESTS[option.kind];
+  return test(value, raw, option) || meanings(value, raw).some(([meant, text]) => test(meant, () => text, option));
+}
+
+/** List what a table may mean by a value, as [value, JSON text]. */
+function meanings(value, raw) {
+  if (typeof value === "number") {
+    const whole = Number.isInteger(value) && !isWholeText(raw()) ? [[value, String(BigInt(value))]] : [];
+    return value === 0 || value === 1 ? [...whole, [value === 1, String(value === 1)]] : whole;
+  }
+  if (Array.isArray(value)) {
+    const texts = items(raw(), 0).map((item) => raw().slice(item.start, item.end));
+    const meant = value.map((item, i) => meanings(item, () => texts[i])[0] ?? [item, texts[i]]);
+    return [[meant.map(([item]) => item), `[${meant.map(([, text]) => text).join(", ")}]`]];
+  }
+  return typeof value === "string" ? ofText(value) : [];
+}
+
+function ofText(text) {
+  try {
+    const read = JSON.parse(text);
+    return [[read, text.trim()], ...(typeof read === "string" ? [] : meanings(read, () => text.trim()))];
+  } catch {
+    return [];
+  }
+}
+
+const OF_CHATS = [
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "reasoning_effort",
+  "include_reasoning",
+  "chat_template_kwargs",
+  "mm_processor_kwargs",
+  "add_generation_prompt",
+  "continue_final_message",
+];
+const OF_POOLING = ["dimensions", "encoding_format", "truncate_prompt_tokens", "add_special_tokens"];
+
+/** Tell whether an endpoint reads an option; a name that is none here is for the server to judge. */
+export function isRead(name, endpoint) {
+  if (!CHECKED.has(name)) return true;
+  if (!["chat", "completions", "responses", "messages"].includes(endpoint)) return OF_POOLING.includes(name);
+  const others = endpoint === "completions" ? OF_CHATS : ["echo", "suffix"];
+  return ![...others, "dimensions", "encoding_format"].includes(name);
 }

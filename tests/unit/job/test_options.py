@@ -20,7 +20,7 @@ RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema":
         ({"temperature": "hot"}, 'a number 0 or more, got "hot"'),
         ({"temperature": True}, "got true"),
         ({"top_p": 0}, "more than 0 and at most 1"),
-        ({"max_tokens": 1.0}, "a whole number, 1 or more, got 1.0"),
+        ({"max_tokens": 1.5}, "a whole number, 0 or more, got 1.5"),
         ({"max_tokens": False}, "got false"),
         ({"seed": 2**63}, "a whole number from -9223372036854775808"),
         ({"stop": [1]}, "a string or a list of strings"),
