@@ -15,6 +15,7 @@ from figures import SCRIPTS
 sys.path.insert(0, str(SCRIPTS))
 
 from results import shards
+from results.record import Record
 
 STEP = 997  # a prime: texts begin everywhere in the pool
 MODEL = "benchmark"
@@ -73,7 +74,7 @@ def write_shards(folder: Path, source: Path, sha256: str, count: int, rows_a_sha
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _record(number: int, line: bytes, answer: int, started: float) -> shards.Record:
+def _record(number: int, line: bytes, answer: int, started: float) -> Record:
     head = {
         "line": number, "status": "succeeded", "row": hashlib.sha256(line).hexdigest()[:16], "dialect": "prompt",
         "endpoint": "/v1/chat/completions", "attempts": 1, "finish": "stop", "in": 150, "out": 64,
@@ -81,4 +82,4 @@ def _record(number: int, line: bytes, answer: int, started: float) -> shards.Rec
     }  # fmt: skip
     results = {"finish_reason": "stop", "prompt_tokens": 150, "completion_tokens": 64}
     tail = json.dumps({"generated_text": text(number * 3, answer), **results})
-    return shards.Record(head, line.rstrip(b"}\n") + b", " + tail[1:].encode())
+    return Record(head, line.rstrip(b"}\n") + b", " + tail[1:].encode())

@@ -35,6 +35,7 @@ from job import arguments
 from job.defaults import JobError
 from results import shards
 from results.outcome import Sent, record_answer, record_blank, record_failure
+from results.record import Record
 from rows import ranges, source
 from rows.row import is_blank
 
@@ -192,7 +193,7 @@ class Chunk:
         else:
             self._add(record_failure(pending.line, outcome, self._defaults, sent))
 
-    def _add(self, record: shards.Record) -> None:
+    def _add(self, record: Record) -> None:
         self._writer.add(record)
         self._tally.add(record.head)
         self._tally.show()

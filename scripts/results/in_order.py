@@ -14,7 +14,8 @@ from job.defaults import Defaults
 from page.writer import PageRow
 from results.merge import Input, Merge
 from results.outcome import record_blank, record_failure
-from results.shards import Record, Shard
+from results.record import Record
+from results.shards import Shard
 from rows.errors import RowError
 from rows.ranges import Lines
 from rows.row import is_blank
@@ -40,13 +41,13 @@ class Results:
         retry = self.merge.input.retry
         for line in self.present:
             raw = None if self.merge.succeeded(line) else raws.of(line)
-            if self.merge.is_missing(line):
-                if retry and retry.is_blank(line):
-                    raw = b""
-                yield line, _missing_record(line, raw, self.defaults), None, raw
-            else:
-                record, shard = self.merge.record(line)
+            if found := self.merge.record(line):
+                record, shard = found
                 yield line, record, shard, raw
+                continue
+            if retry and retry.is_blank(line):
+                raw = b""
+            yield line, _missing_record(line, raw, self.defaults), None, raw
 
 
 def page_row(line: int, record: Record, shard: Shard | None, raw: bytes) -> PageRow:

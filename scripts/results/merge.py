@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 
 from host import files
 from results import shards
-from results.shards import Header, Record, Shard, ShardError
+from results.record import Record, decoded
+from results.shards import Header, Shard, ShardError
 from rows.ranges import Lines, RangeError, of_values, parse
 from rows.source import Source
 
@@ -222,17 +223,17 @@ class Merge:
         self._translations.append(retry)
         self._ask(shard.header, retry)
         first, last = float("inf"), 0.0
-        for offset, length, head in shard.records():
-            line = head["line"] if retry is None else retry.line(head["line"])
+        for offset, length, found in shard.glances():
+            line = found.line if retry is None else retry.line(found.line)
             if not 0 < line <= self.input.lines:
                 continue
-            started = head.get("started") or shard.header.created
-            when = started + (head.get("seconds") or 0)
+            started = found.started or shard.header.created
+            when = started + (found.seconds or 0)
             if last and (started > last + PAUSE_SECONDS or when < first - PAUSE_SECONDS):
                 self.spans.append((first, last))
                 first, last = started, when
             first, last = min(first, started), max(last, when)
-            rank = _RANKS[head["status"]]
+            rank = _RANKS[found.status]
             if (rank, when) >= (self._rank[line], self._time[line]):
                 self._rank[line], self._time[line] = rank, when
                 self._shard[line], self._offset[line], self._length[line] = place, offset, length
@@ -269,20 +270,21 @@ class Merge:
             until = max(until, last)
         return seconds
 
-    def is_missing(self, line: int) -> bool:
-        """Tell whether no shard has a result for a line."""
-        return self._rank[line] == _NONE
-
     def succeeded(self, line: int) -> bool:
         """Tell whether a line has an answer."""
         return self._rank[line] == _SUCCEEDED
 
-    def record(self, line: int) -> tuple[Record, Shard]:
-        """Return the result that counts for a line that is not missing, and the shard it comes from."""
+    def record(self, line: int) -> tuple[Record, Shard] | None:
+        """Return the result that counts for a line and the shard it comes from, or None where no shard has one."""
+        if self._rank[line] == _NONE:
+            return None
         place = self._shard[line]
         file = self._file(place)
         file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
-        record = shards.decoded(file.read(self._length[line]))
+        try:
+            record = decoded(file.read(self._length[line]))
+        except (ValueError, RecursionError):  # no worker wrote it, for the shard is whole
+            return None
         if self._translations[place] is not None and record.head.get("dialect") == "none":
             value: dict[str, Any] = {**json.loads(record.output), "line": line}
             record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())

@@ -10,7 +10,7 @@ from typing import Any
 from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine
 from job.defaults import Defaults
-from results.shards import Record
+from results.record import Record
 from rows.errors import RowError
 
 _TOKENS_LIMIT = 2**40  # more is no count but a fault of the server

@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from host import files, locks
+from results.record import COUNT_LIMIT, Glance, Record, decoded, glance
 from rows import ranges
 from rows.errors import KILLED_SERVER
 from rows.ranges import Lines
@@ -33,11 +34,6 @@ from rows.ranges import Lines
 VERSION = 1
 NAME = re.compile(r"lines-(\d+)-(\d+)\.in-([0-9a-f]{12})\.(\d{8}T\d{6}Z)-([0-9a-f]{8})\.jsonl")
 PARTIAL = re.compile(r"\.lines-.*\.partial")
-_OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes inside strings are escaped
-_TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
-_COUNTS = ("started", "seconds", "in", "out", "attempts")  # what it may have
-_COUNT_LIMIT = 1e11  # seconds or tokens
-_parse = json.JSONDecoder().raw_decode
 _FOOTER_LIMIT = 4096  # bytes
 _BLOCK = 1 << 20  # bytes read at a time
 
@@ -74,7 +70,7 @@ class Header:
             raise ShardError("no shard header of this version")
         found = {**value, **{f"input_{name}": content for name, content in value["input"].items()}}
         for name, kind in _HEADER.items():
-            if type(found.get(name)) is not kind or (kind is not str and not 0 <= found[name] < _COUNT_LIMIT):
+            if type(found.get(name)) is not kind or (kind is not str and not 0 <= found[name] < COUNT_LIMIT):
                 raise ShardError(f"its header has no proper {name!r}")
         return cls(**{name: _clean(found[name]) for name in _HEADER})
 
@@ -92,33 +88,6 @@ def _clean(value: Any) -> Any:
 
 
 _HEADER = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Header)}
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One line's result. `head` is what a program needs to know, `output` the line for output.jsonl, as UTF-8."""
-
-    head: dict[str, Any]
-    output: bytes
-
-    def encoded(self) -> bytes:
-        """Return the record's line, with its line feed."""
-        head = json.dumps(self.head, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-        return head[:-1] + (_OUTPUT + self.output if self.output else b"") + b"}\n"
-
-
-def decoded(line: bytes) -> Record:
-    """Return the record of a line that `encoded` made. Raises ValueError for a line that is torn."""
-    if not line.endswith(b"}\n"):
-        raise ValueError("torn")
-    head, found, output = line.partition(_OUTPUT)
-    if not found:
-        return Record(json.loads(head), b"")
-    text = head.decode("ascii") + "}"
-    value, end = _parse(text)  # half the time of json.loads, which looks for encodings and white space first
-    if end != len(text):
-        raise ValueError("torn")
-    return Record(value, output[:-2])
 
 
 @dataclass
@@ -230,37 +199,36 @@ class Shard:
     sound: bool
 
     def records(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield (offset, bytes, head) of each readable record. In a damaged shard, what does not parse is left out."""
+        """Yield (offset, bytes, head) of each readable record."""
+        for offset, line in self._lines():
+            with contextlib.suppress(ValueError, RecursionError):
+                yield offset, len(line), decoded(line).head
+
+    def glances(self) -> Iterator[tuple[int, int, Glance]]:
+        """Yield (offset, bytes, glance) of each readable record: the merge's first look, at every row of a job."""
+        for offset, line in self._lines():
+            try:
+                found = glance(line)
+            except (ValueError, RecursionError):  # the footer is none, either
+                continue
+            yield offset, len(line), found
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (offset, line) of every line below the header; of a damaged shard, those that are JSON."""
         with opened(self.path) as file:
             offset = len(file.readline())
             for line in file:
-                head = _head(line, sound=self.sound)
-                if head is not None:
-                    yield offset, len(line), head
+                if self.sound or _is_json(line):
+                    yield offset, line
                 offset += len(line)
 
 
-def _head(line: bytes, *, sound: bool) -> dict[str, Any] | None:
-    """Return the head of a record's line, if it has what the merge reads of it. This runs for every row of a job."""
+def _is_json(line: bytes) -> bool:
     try:
-        if not sound:
-            json.loads(line)
-        head = decoded(line).head
+        json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(head, dict) or type(head.get("line")) is not int:
-        return None
-    texts = _TEXTS.get(str(head.get("status")))
-    if texts is None:
-        return None
-    for name in texts:
-        if type(head.get(name)) is not str:
-            return None
-    for name in _COUNTS:
-        count = head.get(name, 0)
-        if not isinstance(count, int | float) or not 0 <= count < _COUNT_LIMIT:
-            return None
-    return head
+        return False
+    return True
 
 
 def open_shard(path: Path) -> Shard:

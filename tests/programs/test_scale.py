@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from results import shards
+from results.record import Record
 from rows import ranges
 from rows.source import STRIDE, prepare
 from support.fake_server import FakeServer, Fault
@@ -161,7 +162,7 @@ def write_results(session: Session, count: int, a_shard: int) -> None:
             writer.finish(["load"])
 
 
-def record(line: int) -> shards.Record:
+def record(line: int) -> Record:
     """Return a result of a usual size."""
     output = json.dumps({"id": line, "prompt": "x" * 300, "generated_text": hashlib.sha512(b"%d" % line).hexdigest()})
     head = {
@@ -171,7 +172,7 @@ def record(line: int) -> shards.Record:
         "dialect": "prompt",
         "endpoint": "/v1/chat/completions",
     }
-    return shards.Record({**head, "attempts": 1, "in": 9, "out": 9, "started": 1.7e9, "seconds": 1.0}, output.encode())
+    return Record({**head, "attempts": 1, "in": 9, "out": 9, "started": 1.7e9, "seconds": 1.0}, output.encode())
 
 
 def aggregated(folder: Path, count: int) -> tuple[Counts, Session]:

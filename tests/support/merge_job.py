@@ -10,6 +10,7 @@ from typing import Any
 
 import aggregate
 from results import shards
+from results.record import Record
 from support.programs import outcome
 
 INPUT = [
@@ -87,13 +88,13 @@ class Job:
         return [self.summary()[name] for name in ("requested", "succeeded", "failed", "missing", "blank", "past_end")]
 
 
-def record(line: int, result: str, started: float) -> shards.Record:
+def record(line: int, result: str, started: float) -> Record:
     """Return a record: an answer, a failure ("!code"), or a blank line ("")."""
     if not result:
-        return shards.Record({"line": line, "status": "blank"}, b"")
+        return Record({"line": line, "status": "blank"}, b"")
     times = {"started": started, "seconds": 1.0, "attempts": 1, "dialect": "prompt", "endpoint": "/v1/chat/completions"}
     if result.startswith("!"):
         row: dict[str, Any] = {"id": line, "error": {"code": result[1:], "message": "m", "status": None, "attempts": 1}}
-        return shards.Record({"line": line, "status": "failed", "code": result[1:], **times}, json.dumps(row).encode())
+        return Record({"line": line, "status": "failed", "code": result[1:], **times}, json.dumps(row).encode())
     row = {"id": line, "generated_text": result}
-    return shards.Record({"line": line, "status": "succeeded", "in": 2, "out": 3, **times}, json.dumps(row).encode())
+    return Record({"line": line, "status": "succeeded", "in": 2, "out": 3, **times}, json.dumps(row).encode())

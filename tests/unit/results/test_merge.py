@@ -154,7 +154,12 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], dict[int, str], str]] = {
     "cut in a line": (lambda data: without_end(data)[:-9], FIRST, "damaged"),
     "a changed byte": (lambda data: data.replace(b'"a"', b'"A"'), {1: "A", 2: "b"}, "damaged"),
     "a broken line": (lambda data: data.replace(b'{"line":1,', b'{"line":1'), SECOND, "damaged"),
-    "a record of other types": (lambda data: data.replace(b":1000001.0", b":[]"), SECOND, "damaged"),
+    "a record of other types": (
+        lambda data: data.replace(b'"dialect":"prompt"', b'"dialect":[]', 1),
+        SECOND,
+        "damaged",
+    ),
+    "a figure of another type": (lambda data: data.replace(b":1000001.0", b":[]"), {1: "a", 2: "b"}, "damaged"),
     "a line that is no line": (lambda data: data.replace(b'"line":1,', b'"line":1e3,'), SECOND, "damaged"),
 }
 
