@@ -9,14 +9,19 @@ By hand: python scripts/aggregate.py --input-file prompts.jsonl --output-dir res
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True  # scripts/ travels with every job, and people run this program by hand
+
 import argparse
 import array
 import contextlib
 import hashlib
+import importlib
 import json
 import shutil
 import signal
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,6 +68,7 @@ def main(argv: list[str] | None = None) -> int:
         if given.session_dir is None:
             given.session_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         try:
+            _check_packages()
             return aggregate(given)
         except Canceled as error:
             runner.fail(str(error))
@@ -70,6 +76,15 @@ def main(argv: list[str] | None = None) -> int:
         except EXPECTED as error:
             runner.fail(f"{error}{'; free some space and run it again' if getattr(error, 'errno', 0) == 28 else ''}")
             return 1
+
+
+def _check_packages() -> None:
+    """Refuse a Python that could not write the page, before anything is read. Raises JobError."""
+    try:
+        importlib.import_module("jinja2")
+    except ImportError:
+        advice = f"install it and merge again: {sys.executable} -m pip install jinja2"
+        raise JobError(f"results.html is made with jinja2, which this Python lacks; {advice}") from None
 
 
 def _canceled(*_: object) -> NoReturn:

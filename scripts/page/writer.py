@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-import jinja2
-
 from host import files
 from page.blocks import PageRow, Spool
 from page.figures import Tally
@@ -126,6 +124,8 @@ def _write(file: BinaryIO, frame: str, *spools: Spool) -> None:
 
 def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any]) -> str:
     """Return the page's frame."""
+    import jinja2  # a merge by hand may run in a Python without it, and then says so before it begins
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PARTS),
         autoescape=True,

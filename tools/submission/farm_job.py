@@ -7,6 +7,7 @@ that another terminal can fetch the results.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -204,15 +205,15 @@ def merge(parameters: Mapping[str, str]) -> bool:
     if not parameters.get("InputFile"):
         say("The input is an InputUrl, so shards of earlier jobs are not merged here")
         return True
+    if importlib.util.find_spec("jinja2") is None:
+        say("Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2")
+        return True
     command = [sys.executable, "-B", str(bundle.SCRIPTS / "aggregate.py")]
     command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
     command += [f"{arguments.flag(name)}={parameters[name]}" for name in MERGED if name in parameters]
     done = subprocess.run(
         command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"}, check=False
     )
-    if "No module named 'jinja2'" in done.stderr:
-        say("Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2")
-        return True
     for line in done.stdout.splitlines():
         if line.startswith(SAID):
             say(line.removeprefix(SAID))

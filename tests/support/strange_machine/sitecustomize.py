@@ -1,7 +1,8 @@
 """Makes the machine that a program runs on a strange one, as STRANGE says; Python imports this module by its name.
 
 `nfs` refuses an exclusive lock on a file that was opened to be read; `smb` lets nobody open a locked file to read it,
-not its own writer either; `no-locks` has no locks; `windows` has none of the modules that Windows lacks.
+not its own writer either; `no-locks` has no locks; `windows` has none of the modules that Windows lacks; `no-jinja2`
+lacks that package.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import io
 import os
 import sys
 from typing import Any
-
-ABSENT = ("fcntl", "resource", "pwd", "grp", "termios")
 
 
 def refuse(number: int) -> OSError:
@@ -60,21 +59,27 @@ def be_without_locks(fcntl: Any) -> None:
     fcntl.flock = flock
 
 
-class Windows:
-    """Finds no module that Windows lacks."""
+class Absent:
+    """Finds no module of these names."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        for name in names:
+            sys.modules.pop(name, None)
 
     def find_spec(self, name: str, *_: Any) -> None:
         """Refuse the name, or leave it to others."""
-        if name in ABSENT:
+        if name in self.names:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-match os.environ.get("STRANGE"):
-    case "windows":
-        for module in ABSENT:
-            sys.modules.pop(module, None)
-        sys.meta_path.insert(0, Windows())
-    case str(kind):
-        import fcntl
+ABSENT = {"windows": ("fcntl", "resource", "pwd", "grp", "termios"), "no-jinja2": ("jinja2",)}
+DISKS = {"nfs": be_nfs, "smb": be_smb, "no-locks": be_without_locks}
 
-        {"nfs": be_nfs, "smb": be_smb, "no-locks": be_without_locks}[kind](fcntl)
+kind = os.environ.get("STRANGE", "")
+if kind in ABSENT:
+    sys.meta_path.insert(0, Absent(ABSENT[kind]))  # type: ignore[arg-type]
+elif kind:
+    import fcntl
+
+    DISKS[kind](fcntl)
