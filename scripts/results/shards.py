@@ -2,7 +2,7 @@
 
 A shard is JSONL. Its first line is a header: what was asked of which input, by which job and worker. Then one record a
 line of the input: `line`, `status` (succeeded, failed or blank), what is known of the request, and last `output`, the
-line for output.jsonl. Its last line is a footer with the SHA-256 of all bytes before it. The README describes the
+line for output.jsonl. Its last line is a footer with the SHA-256 of all bytes before it. docs/outputs.md describes the
 format for people who read a shard years later.
 
 While a chunk runs its records are appended to a hidden partial file, so that an interruption loses no answer; the

@@ -1,4 +1,4 @@
-"""The README says what is so: its parameters, files and programs are those of the project."""
+"""The README's tables say what is so: parameters, outputs and, on their own page, the summary's fields."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from support.merge_job import Job
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,16 +35,24 @@ def test_the_parameter_table_names_nothing_else() -> None:
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [parameter["name"] for parameter in PARAMETERS]
 
 
-def test_every_linked_file_exists() -> None:
-    linked = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert linked
-    assert [path for path in linked if not (ROOT / path).exists()] == []
+def test_the_readme_is_read_in_one_sitting() -> None:
+    assert len(README.splitlines()) <= 300
 
 
-def test_every_program_that_is_named_exists() -> None:
-    named = set(re.findall(r"\b(?:scripts|tools|tests|benchmarks|cloudformation)/[\w/.]+\w", README))
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+def test_the_outputs_named_are_those_that_a_merge_writes(job: Job) -> None:
+    job.shard({1: "A", 2: "!timeout", 3: "", 4: "D", 5: "E"})
+    assert job.merge() == 0
+    table = README.partition("## Outputs")[2].partition("\n## ")[0]
+    named = {name.rstrip("/") for name in re.findall(r"^\| `([\w./]+)` \|", table, re.MULTILINE)}
+    assert named == {path.name for path in job.output.iterdir()}
 
 
-def test_nothing_was_left_to_fill_in() -> None:
-    assert "<!--" not in README
+def test_the_summary_has_the_fields_that_its_page_explains(job: Job) -> None:
+    job.shard({1: "A", 2: "!timeout", 3: "", 4: "D", 5: "E"})
+    assert job.merge() == 0
+    page = (ROOT / "docs" / "outputs.md").read_text(encoding="utf-8")
+    table = page.partition("## The summary")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert named == list(dict.fromkeys(named))
+    assert set(named) == set(job.summary())

@@ -1,4 +1,4 @@
-"""Shards: whole or not there, one name each, and readable by what the README says of their format."""
+"""Shards: whole or not there, one name each, and readable by what the document says of their format."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The README's commands, as they stand there, one after another in a fresh copy of the bundle.
+"""The documents' commands, as they stand there, one after another in a fresh copy of the bundle.
 
 The farm is the loopback one: real `deadline`, real agent, real attachments. The model is a stand-in, since the README's
-own needs a GPU; tests/farm/test_farm.py runs the tutorial's commands with real vLLM.
+own needs a GPU; tests/farm/test_farm.py runs the tutorial's commands with real vLLM. CONTRIBUTING.md is for a clone:
+test_contributing.py runs its commands.
 """
 
 from __future__ import annotations
@@ -15,17 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from support.documents import ROOT, commands_of
 from support.farm import Farm
 
 pytestmark = pytest.mark.farm
-ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = re.findall(
-    r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "rows.md", ROOT / "docs" / "tools.md"]
+COMMANDS = [command for path in DOCUMENTS for command in commands_of(path)]
 RUN_ELSEWHERE = {
     "python3 tools/run_local.py\n": "tests/real_vllm/test_end_to_end.py, with real vLLM",
     "deadline bundle gui-submit .\n": "tests/tools/test_form.py, offscreen",
-    "python3 tests/run_all.py\n": "this is it",
 }
 SECONDS = 900  # a hang ends here, a busy machine does not
 
@@ -40,7 +39,7 @@ class Newcomer:
     ran: list[str] = field(default_factory=list)
 
     def types(self, command: str) -> str:
-        """Run a command of the README in the bundle's folder, answer yes to what it asks, and return what it says."""
+        """Run a command of a document in the bundle's folder, answer yes to what it asks, and return what it says."""
         text = command.replace("JOB_ID", self.job_id)
         done = subprocess.run(
             ["bash", "-euc", text],
@@ -92,5 +91,10 @@ def test_a_second_job_into_the_folder_leaves_no_numbered_copies(newcomer: Newcom
     assert [path.name for path in (newcomer.folder / "results").rglob("* (1)*")] == []
 
 
-def test_what_is_run_elsewhere_is_still_in_the_readme() -> None:
+def test_what_is_run_elsewhere_is_still_in_a_document() -> None:
     assert set(RUN_ELSEWHERE) <= set(COMMANDS)
+
+
+def test_no_other_page_has_commands() -> None:
+    others = set(ROOT.glob("docs/*.md")) - set(DOCUMENTS)
+    assert [path.name for path in others if commands_of(path)] == []
