@@ -15,6 +15,7 @@ from figures import SCRIPTS
 sys.path.insert(0, str(SCRIPTS))
 
 from results import shards
+from results.partial import Writer
 from results.record import Record
 
 STEP = 997  # a prime: texts begin everywhere in the pool
@@ -67,7 +68,7 @@ def write_shards(folder: Path, source: Path, sha256: str, count: int, rows_a_sha
                 prompts=f"1-{count}", block_size=1, model=MODEL, job="benchmark",
                 worker=f"worker-{first // rows_a_shard % 8}", created=began + first / 100,
             )  # fmt: skip
-            with shards.Writer(folder, header) as writer:
+            with Writer(folder, header) as writer:
                 for number in range(first, last + 1):
                     writer.add(_record(number, file.readline(), answer, began + number / 100))
                 writer.finish(["load"])

@@ -32,7 +32,8 @@ from job.defaults import Defaults, JobError, check_output_field
 from page.writer import Page
 from results import summary
 from results.in_order import Raws, Results, page_row
-from results.merge import DAMAGED, Merge, Retry, input_of
+from results.merge import Merge
+from results.retry import DAMAGED, Retry, find_input
 from rows import ranges, source
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
@@ -101,7 +102,7 @@ def aggregate(given: argparse.Namespace) -> int:
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
     found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, runner.say)
-    merge = Merge(input_of(found, output / "results"))
+    merge = Merge(find_input(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
     _recall(merge, given, output)
@@ -139,7 +140,7 @@ def _request(merge: Merge, given: argparse.Namespace) -> None:
     """Add the job's own range to what the shards were asked for."""
     if given.prompts:
         own = ranges.of_values(given.prompts, given.block_size or 1)
-        merge.requested |= own if merge.input.retry is None else merge.input.retry.translated(own)
+        merge.requested |= own if merge.input.retry is None else merge.input.retry.translate(own)
     if not merge.requested:
         raise source.SourceError(
             f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "

@@ -35,6 +35,7 @@ from job import arguments
 from job.defaults import JobError
 from results import shards
 from results.outcome import Sent, record_answer, record_blank, record_failure
+from results.partial import Writer, find_leftovers
 from results.record import Record
 from rows import ranges, source
 from rows.row import is_blank
@@ -107,8 +108,8 @@ class Chunk:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
         header = self._header()
         files.make_folder(self._folder)
-        kept, leftovers = shards.leftovers(self._folder, header)
-        with shards.Writer(self._folder, header) as self._writer:
+        kept, leftovers = find_leftovers(self._folder, header)
+        with Writer(self._folder, header) as self._writer:
             for record in kept.values():
                 self._add(record)
             for path in leftovers:

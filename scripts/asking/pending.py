@@ -35,10 +35,10 @@ class Pending:
 
     def change(self, ask: Ask) -> None:
         """Ask another request from now on."""
-        self.ask, self.encoded = ask, ask.encoded()
+        self.ask, self.encoded = ask, ask.encode()
 
 
 def prepare(line: RowLine, defaults: Defaults, served: Served) -> Pending:
     """Return a row with its request. Raises RowError for a row that cannot be asked."""
     ask = line.dialect.ask(line.row, defaults, served)
-    return Pending(line, ask, ask.encoded())
+    return Pending(line, ask, ask.encode())

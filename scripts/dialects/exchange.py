@@ -30,7 +30,7 @@ class Ask:
     schema: bool = False
     lent: str = ""
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""
         try:
             return json.dumps(self.body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")

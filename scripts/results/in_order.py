@@ -12,9 +12,10 @@ from dialects.exchange import Failure
 from dialects.line import RawLine, read_line
 from job.defaults import Defaults
 from page.writer import PageRow
-from results.merge import Input, Merge
+from results.merge import Merge
 from results.outcome import record_blank, record_failure
 from results.record import Record
+from results.retry import Input
 from results.shards import Shard
 from rows.errors import RowError
 from rows.ranges import Lines

@@ -1,146 +1,28 @@
 """Which result counts for each line: all shards of one input, the newer success first.
 
-Memory is a few bytes a line of the input, whatever the shards hold. A job over `retry.jsonl` answers lines of another
-file; the note `retry-....json` beside the shards says which, so that its results complete that file's.
+Memory is a few bytes a line of the input, whatever the shards hold.
 """
 
 from __future__ import annotations
 
 import array
-import bisect
-import contextlib
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from host import files
 from results import shards
-from results.record import Record, decoded
+from results.record import Record, decode_record
+from results.retry import DAMAGED, RETRY_NAME, Input, Retry
 from results.shards import Header, Shard, ShardError
-from rows.ranges import Lines, RangeError, of_values, parse
-from rows.source import Source
+from rows.ranges import Lines, RangeError, of_values
 
-RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
 _NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
 _RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
 OPEN_FILES = 256
 PAUSE_SECONDS = 10  # without a row in flight: an attempt had ended, and another began
 BUFFER = 1 << 16  # bytes read of a shard at a time
-# what reading a broken note raises
-DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A file of lines taken from another: line k of the file with digest `sha256` is line `lines[k-1]` of `of`.
-
-    `blank` are lines of `of` without a result that need none.
-    """
-
-    sha256: str
-    of: str
-    of_name: str
-    of_lines: int
-    lines: array.array[int]
-    blank: array.array[int]
-
-    @classmethod
-    def read(cls, path: Path) -> Retry:
-        """Read a note. Raises ValueError or KeyError for what is none."""
-        value = json.loads(path.read_text(encoding="utf-8"))
-        lines = Lines(parse(value["lines"]))
-        if not 0 < len(lines) <= int(value["of_lines"]):
-            raise ValueError("its lines are not those of its file")
-        numbers = array.array("Q", lines)
-        blank = array.array("Q", Lines(parse(value["blank"])) if value.get("blank") else ())
-        return cls(
-            str(value["sha256"]), str(value["of"]), str(value["of_name"]), int(value["of_lines"]), numbers, blank
-        )
-
-    def line(self, number: int) -> int:
-        """Return the line of the first file, or 0 for a number that the retry does not have."""
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else 0
-
-    def translated(self, numbers: Lines) -> Lines:
-        """Return the lines of the first file that lines of the retry stand for."""
-        own = numbers.up_to(len(self.lines))
-        return Lines(range(line, line + 1) for line in map(self.line, own) if line)
-
-    def place(self, line: int) -> int:
-        """Return the number by which the retry has a line of the first file, or 0 when it has not."""
-        return _place(self.lines, line) + 1
-
-    def is_blank(self, line: int) -> bool:
-        """Tell whether a line of the first file was found blank."""
-        return _place(self.blank, line) >= 0
-
-    @staticmethod
-    def write(folder: Path, sha256: str, source: Input, lines: str, blank: str) -> None:
-        """Note beside the shards what a new retry.jsonl holds, unless that is all of its input.
-
-        Lines with equal text can make equal files of different lines: each such file has a note of its own.
-        """
-        if sha256 == source.sha256:
-            return
-        value = {
-            "sha256": sha256,
-            "of": source.sha256,
-            "of_name": source.name,
-            "of_lines": source.lines,
-            "lines": lines,
-            "blank": blank,
-        }
-        path, others = folder / f"retry-{sha256[:12]}.json", 1
-        while path.exists() and not _tells_of_the_same(path, value):
-            others += 1
-            path = folder / f"retry-{sha256[:12]}-{others}.json"
-        files.write_whole(path, json.dumps(value).encode())
-
-
-def _place(ascending: array.array[int], number: int) -> int:
-    place = bisect.bisect_left(ascending, number)
-    return place if place < len(ascending) and ascending[place] == number else -1
-
-
-def _tells_of_the_same(path: Path, value: dict[str, Any]) -> bool:
-    """Tell whether a note is of the same lines; what else it says may have changed since."""
-    with contextlib.suppress(*DAMAGED):
-        known = json.loads(path.read_text(encoding="utf-8"))
-        return all(known[name] == value[name] for name in ("sha256", "of", "lines"))
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """The input that results are merged for: the job's own file, or the one that its retry.jsonl was taken from."""
-
-    sha256: str
-    name: str
-    lines: int
-    source: Source
-    retry: Retry | None = None
-
-    def raw(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
-        """Yield (line, bytes) of those wanted lines that the job's own file holds, ascending."""
-        if self.retry is None:
-            yield from self.source.read(wanted)
-            return
-        places = filter(None, map(self.retry.place, wanted))
-        for place, raw in self.source.read(Lines(range(place, place + 1) for place in places)):
-            yield self.retry.line(place), raw
-
-
-def input_of(source: Source, folder: Path) -> Input:
-    """Return what the job's file stands for, by the notes beside the shards."""
-    for path in sorted(folder.glob(f"retry-{source.sha256[:12]}*.json")):
-        with contextlib.suppress(*DAMAGED):
-            retry = Retry.read(path)
-            if retry.sha256 == source.sha256 and len(retry.lines) == source.lines:
-                return Input(retry.of, retry.of_name, retry.of_lines, source, retry)
-    return Input(source.sha256, source.name, source.lines, source)
 
 
 @dataclass
@@ -250,7 +132,7 @@ class Merge:
             self._requests.add(request)
         except RangeError:
             asked = header.chunk()
-        self.requested |= asked if retry is None else retry.translated(asked)
+        self.requested |= asked if retry is None else retry.translate(asked)
 
     @property
     def started(self) -> float:
@@ -282,7 +164,7 @@ class Merge:
         file = self._file(place)
         file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
         try:
-            record = decoded(file.read(self._length[line]))
+            record = decode_record(file.read(self._length[line]))
         except (ValueError, RecursionError):  # no worker wrote it, for the shard is whole
             return None
         if self._translations[place] is not None and record.head.get("dialect") == "none":
@@ -294,7 +176,7 @@ class Merge:
         if place not in self._files:
             if len(self._files) >= OPEN_FILES:
                 self._files.pop(next(iter(self._files))).close()
-            self._files[place] = shards.opened(self.used[place].path, BUFFER)
+            self._files[place] = shards.open_file(self.used[place].path, BUFFER)
         return self._files[place]
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ class Record:
     head: dict[str, Any]
     output: bytes
 
-    def encoded(self) -> bytes:
+    def encode(self) -> bytes:
         """Return the record's line, with its line feed."""
         head = json.dumps(self.head, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
         return head[:-1] + (_OUTPUT + self.output if self.output else b"") + b"}\n"
@@ -44,7 +44,7 @@ class Glance(NamedTuple):
     seconds: float | None
 
 
-def decoded(line: bytes) -> Record:
+def decode_record(line: bytes) -> Record:
     """Return the record of a line that `encoded` made. Raises ValueError for a line that is torn or no record."""
     if not line.endswith(b"}\n"):
         raise ValueError("torn")
@@ -82,5 +82,5 @@ def glance(line: bytes) -> Glance:
     if (found := _GLANCE.match(line)) and (status := found[2].decode()) in _TEXTS:
         started, seconds = found[3], found[4]
         return Glance(int(found[1]), status, float(started) if started else None, float(seconds) if seconds else None)
-    head = decoded(line).head
+    head = decode_record(line).head
     return Glance(head["line"], head["status"], head.get("started"), head.get("seconds"))

@@ -4,31 +4,22 @@ A shard is JSONL. Its first line is a header: what was asked of which input, by 
 line of the input: `line`, `status` (succeeded, failed or blank), what is known of the request, and last `output`, the
 line for output.jsonl. Its last line is a footer with the SHA-256 of all bytes before it. docs/outputs.md describes the
 format for people who read a shard years later.
-
-While a chunk runs its records are appended to a hidden partial file, so that an interruption loses no answer; the
-finished shard appears whole, by a rename, under a name that no other attempt, job or worker uses.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import re
-import secrets
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
-from host import files, locks
-from results.record import COUNT_LIMIT, Glance, Record, decoded, glance
+from results.record import COUNT_LIMIT, Glance, Record, decode_record, glance
 from rows import ranges
-from rows.errors import KILLED_SERVER
 from rows.ranges import Lines
 
 VERSION = 1
@@ -90,105 +81,6 @@ def _clean(value: Any) -> Any:
 _HEADER = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Header)}
 
 
-@dataclass
-class Writer:
-    """Appends records to a partial file and turns it into a shard. Use as a context manager."""
-
-    folder: Path
-    header: Header
-    count: int = 0
-    _file: BinaryIO = field(init=False)
-    _stem: str = field(init=False)
-    _path: Path = field(init=False)
-    _size: int = field(init=False, default=0)
-    _digest: Any = field(init=False, default_factory=hashlib.sha256)
-
-    def __enter__(self) -> Self:
-        files.make_folder(self.folder)
-        self._stem = _draw_stem(self.header)
-        self._path = self.folder / f".{self._stem}.{self.header.job}.partial"
-        self._file = files.create(self._path, buffering=0)
-        locks.hold(self._file)
-        self._append(json.dumps(self.header.as_json()).encode() + b"\n")
-        return self
-
-    def add(self, record: Record) -> None:
-        """Append one record; it is with the operating system when this returns."""
-        self._append(record.encoded())
-        self.count += 1
-
-    def _append(self, data: bytes) -> None:
-        """Write all of the data or none of it. Raises OSError."""
-        written = self._file.write(data)
-        if written != len(data):
-            self._file.truncate(self._size)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
-        self._size += written
-        self._digest.update(data)  # as it goes: SMB lets nobody read a locked file, not even its writer once more
-
-    def finish(self, loads: list[str]) -> Path:
-        """Write the footer and give the file its name. `loads` are the model loads of this attempt."""
-        footer = {"end": True, "records": self.count, "loads": loads, "sha256": self._digest.hexdigest()}
-        self._append(json.dumps(footer).encode() + b"\n")
-        os.fsync(self._file.fileno())
-        final = self.folder / f"{self._stem}.jsonl"
-        try:
-            self._path.rename(final)
-        except PermissionError:  # SMB, and Windows: an open file keeps its name
-            self._file.close()
-            self._path.rename(final)
-        return final
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-
-def _draw_stem(header: Header) -> str:
-    """Return a name that no other attempt has, on this host or another."""
-    lines = ranges.parse(header.lines)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(header.created))
-    whose = f"in-{header.input_sha256[:12]}.{stamp}-{secrets.token_hex(4)}"
-    return f"lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.{whose}"
-
-
-def leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Path]]:
-    """Return what interrupted attempts at this chunk left, by line, and the files that hold nothing else of worth.
-
-    Answers are kept, and rows that were found to kill the server: each costs a model load, so that an attempt that
-    asked them again would come no further than the last. Other failures are to be tried again. A torn last line is
-    dropped, and a file that another process writes to is left alone. Remove the files once a new one holds the records.
-    Where the file system cannot tell whether one is written to, its records are used, and it stays.
-    """
-    kept: dict[int, Record] = {}
-    done = []
-    for path in sorted(folder.glob(f".lines-*.{header.job}.partial")):
-        with contextlib.suppress(OSError, ShardError):
-            held = locks.is_held(path)
-            shard = None if held else open_shard(path)  # an empty file is no shard: its writer has not locked it yet
-            if shard is None or shard.header.input_sha256 != header.input_sha256:
-                continue
-            if _keep(shard, header.chunk(), kept) and held is not None:
-                done.append(path)
-    return kept, done
-
-
-def _keep(shard: Shard, chunk: Lines, kept: dict[int, Record]) -> bool:
-    """Add a leftover's records to those that are kept; return whether it holds nothing else of worth."""
-    found = {
-        head["line"]: (offset, length)
-        for offset, length, head in shard.records()
-        if head["status"] == "succeeded" or head.get("code") == KILLED_SERVER
-    }
-    with shard.path.open("rb") as file:
-        for line, (offset, length) in found.items():
-            if line in chunk and (line not in kept or kept[line].head["status"] != "succeeded"):
-                file.seek(offset)
-                kept[line] = decoded(file.read(length))
-    return found.keys() <= kept.keys()
-
-
 @dataclass(frozen=True, slots=True)
 class Shard:
     """A shard on disk: its header, the loads of its footer, and whether its digest is right."""
@@ -198,11 +90,11 @@ class Shard:
     loads: tuple[str, ...]
     sound: bool
 
-    def records(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Yield (offset, bytes, head) of each readable record."""
-        for offset, line in self._lines():
+    def records(self) -> Iterator[Record]:
+        """Yield each readable record."""
+        for _, line in self._lines():
             with contextlib.suppress(ValueError, RecursionError):
-                yield offset, len(line), decoded(line).head
+                yield decode_record(line)
 
     def glances(self) -> Iterator[tuple[int, int, Glance]]:
         """Yield (offset, bytes, glance) of each readable record: the merge's first look, at every row of a job."""
@@ -215,7 +107,7 @@ class Shard:
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, line) of every line below the header; of a damaged shard, those that are JSON."""
-        with opened(self.path) as file:
+        with open_file(self.path) as file:
             offset = len(file.readline())
             for line in file:
                 if self.sound or _is_json(line):
@@ -233,7 +125,7 @@ def _is_json(line: bytes) -> bool:
 
 def open_shard(path: Path) -> Shard:
     """Read a shard's header and footer and check its digest. Raises ShardError for what is no shard."""
-    with opened(path) as file:
+    with open_file(path) as file:
         try:
             header = Header.from_json(json.loads(file.readline()))
         except (ValueError, RecursionError):
@@ -243,7 +135,7 @@ def open_shard(path: Path) -> Shard:
     return Shard(path, header, tuple(map(str, footer["loads"])) if footer and sound else (), sound)
 
 
-def opened(path: Path, buffering: int = -1) -> BinaryIO:
+def open_file(path: Path, buffering: int = -1) -> BinaryIO:
     """Open a shard to read it, also one whose partial file got its final name meanwhile. Raises OSError."""
     try:
         return path.open("rb", buffering=buffering)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from results.merge import Retry
+from results.retry import Retry
 from rows.source import Source
 from support.fake_server import FakeServer, Fault
 from support.merge_job import LATE, Job

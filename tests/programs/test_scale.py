@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from results import shards
+from results.partial import Writer
 from results.record import Record
 from rows import ranges
 from rows.source import STRIDE, prepare
@@ -156,7 +157,7 @@ def write_results(session: Session, count: int, a_shard: int) -> None:
             worker="worker",
             created=1_700_000_000.0 + first,
         )
-        with shards.Writer(session.results, header) as writer:
+        with Writer(session.results, header) as writer:
             for line in range(first, first + a_shard):
                 writer.add(record(line))
             writer.finish(["load"])

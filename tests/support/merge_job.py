@@ -10,6 +10,7 @@ from typing import Any
 
 import aggregate
 from results import shards
+from results.partial import Writer
 from results.record import Record
 from support.programs import outcome
 
@@ -60,7 +61,7 @@ class Job:
     def shard(self, results: dict[int, str], header: shards.Header | None = None) -> Path:
         """Write a shard: line to answer, "!" and a code for a failure, "" for a blank line."""
         header = header or self.header()
-        with shards.Writer(self.results, header) as writer:
+        with Writer(self.results, header) as writer:
             for line, result in results.items():
                 writer.add(record(line, result, header.created + line))
             return writer.finish([f"load-{header.worker}"])

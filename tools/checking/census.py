@@ -122,7 +122,7 @@ class Census:
         self._note_id(line, row.fields)
         kind, ask = self._first_server(dialect, row)
         if self._unusual(raw):
-            ask.encoded()
+            ask.encode()
         self.by_route[ask.route] += 1
         if ask.route not in OF_EVERY_KIND:
             self.by_kind[kind] += 1

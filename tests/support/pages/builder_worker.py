@@ -38,7 +38,7 @@ def verdict(line: bytes, template: str | None = None, endpoint: str = "auto") ->
         row = parse(1, line)
         spoken = recognise(row.fields)
         dialect = spoken.NAME
-        spoken.ask(row, job, SERVED).encoded()
+        spoken.ask(row, job, SERVED).encode()
     except RowError as error:
         return {"dialect": dialect, "ok": False, "code": error.code, "message": error.message}
     return {"dialect": dialect, "ok": True, "code": None, "message": None}

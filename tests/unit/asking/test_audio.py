@@ -112,7 +112,7 @@ def sent_form(request: tuple[str, str, dict[str, str], bytes]) -> list[tuple[str
 
 async def post(url: str, ask: Ask, files: dict[str, Any]) -> Answer:
     async with Client(url, "key-1", 4) as client:
-        return await client.post(ask, ask.encoded(), files)
+        return await client.post(ask, ask.encode(), files)
 
 
 def test_the_server_gets_the_file_and_the_lines_other_fields_as_a_form() -> None:

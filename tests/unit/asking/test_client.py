@@ -18,7 +18,7 @@ ASK = Ask("/v1/chat/completions", {"messages": []})
 def post(url: str) -> Answer:
     async def once() -> Answer:
         async with Client(url, "key-1", 4) as client:
-            return await client.post(ASK, ASK.encoded())
+            return await client.post(ASK, ASK.encode())
 
     return asyncio.run(once())
 

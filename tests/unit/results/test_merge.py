@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from page.writer import Page
 from results import merge, shards
+from results.partial import Writer
 from support.merge_job import EARLY, INPUT, LATE, Job, record
 
 
@@ -177,7 +178,7 @@ def test_of_a_damaged_shard_what_can_be_read_is_used(
 
 
 def test_answers_of_an_interrupted_chunk_are_used_and_said(job: Job) -> None:
-    with shards.Writer(job.results, job.header("1-2")) as writer:
+    with Writer(job.results, job.header("1-2")) as writer:
         writer.add(record(1, "a", EARLY))
     job.merge()
     assert job.outcomes() == {1: "a", 2: "missing"}
@@ -245,15 +246,15 @@ def test_finished_files_of_another_input_are_not_replaced_without_a_word(
 
 def test_a_chunk_that_ends_while_the_merge_runs_is_read_to_its_end(job: Job) -> None:
     """Its partial file gets its final name between two looks at it."""
-    with shards.Writer(job.results, job.header("1-2")) as writer:
+    with Writer(job.results, job.header("1-2")) as writer:
         for line in (1, 2):
             writer.add(record(line, f"answer {line}", EARLY))
         (partial,) = job.results.iterdir()
         shard = shards.open_shard(partial)
         writer.finish(["load"])
-    assert [head["line"] for _, _, head in shard.records()] == [1, 2]
+    assert [each.head["line"] for each in shard.records()] == [1, 2]
     assert shards.open_shard(partial).sound
-    with shards.opened(partial) as file:
+    with shards.open_file(partial) as file:
         assert file.read().count(b"answer") == 2
 
 
@@ -269,7 +270,7 @@ def test_the_seconds_are_those_in_which_rows_were_answered(job: Job) -> None:
 
 def test_the_seconds_between_two_attempts_at_a_chunk_are_not_counted(job: Job) -> None:
     """The second attempt keeps the records of the first in its own shard."""
-    with shards.Writer(job.results, job.header("1-5", created=LATE)) as writer:
+    with Writer(job.results, job.header("1-5", created=LATE)) as writer:
         for line, started in ((1, EARLY), (2, EARLY + 1), (4, LATE), (5, LATE + 1)):
             writer.add(record(line, "x", started))
         writer.finish(["load"])

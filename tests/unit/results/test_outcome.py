@@ -87,4 +87,4 @@ def test_a_row_whose_turn_never_came_has_no_times() -> None:
 
 
 def test_a_blank_line_has_no_output() -> None:
-    assert record_blank(3).encoded() == b'{"line":3,"status":"blank"}\n'
+    assert record_blank(3).encode() == b'{"line":3,"status":"blank"}\n'

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.record import Record, decoded, glance
+from results.record import Record, decode_record, glance
 
 HEAD = {
     "line": 1,
@@ -32,30 +32,30 @@ OTHERS = st.dictionaries(
 def test_any_record_survives_the_round_trip(more: dict[str, Any], output: dict[str, str]) -> None:
     head = {name: value for name, value in more.items() if name not in FIGURES or not isinstance(value, str)}
     record = Record({**head, **HEAD}, json.dumps(output).encode())
-    assert "output" in head or decoded(record.encoded()) == record
-    assert record.encoded().count(b"\n") == 1
+    assert "output" in head or decode_record(record.encode()) == record
+    assert record.encode().count(b"\n") == 1
 
 
 @given(OTHERS, st.booleans())
 def test_a_glance_sees_what_the_whole_record_holds(more: dict[str, Any], first: bool) -> None:
     heads = [{name: value for name, value in more.items() if name != "output"}, HEAD]
     record = Record({**heads[first], **heads[not first]}, b"{}")
-    line = record.encoded()
-    head = decoded(line).head
+    line = record.encode()
+    head = decode_record(line).head
     assert glance(line) == (head["line"], head["status"], head.get("started"), head.get("seconds"))
 
 
 @pytest.mark.parametrize("cut", [1, 2, 10])
 def test_a_torn_record_is_not_believed(cut: int) -> None:
     with pytest.raises(ValueError, match="torn"):
-        decoded(ANSWER.encoded()[:-cut])
+        decode_record(ANSWER.encode()[:-cut])
 
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("figure", ABSURD, ids=map(repr, ABSURD))
 def test_a_figure_that_cannot_be_is_left_out_and_the_answer_stays(name: str, figure: Any) -> None:
     line = json.dumps({**HEAD, name: figure, "output": 0}, separators=(",", ":")).encode() + b"\n"
-    record = decoded(line)
+    record = decode_record(line)
     assert record.head == {key: value for key, value in HEAD.items() if key != name}
     assert record.output == b"0"
     assert getattr(glance(line), name, None) is None
@@ -67,4 +67,4 @@ def test_a_figure_that_cannot_be_is_left_out_and_the_answer_stays(name: str, fig
 )
 def test_what_has_no_line_or_outcome_is_no_record(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no record"):
-        decoded(Record({**HEAD, **changed}, b"{}").encoded())
+        decode_record(Record({**HEAD, **changed}, b"{}").encode())
