@@ -1,0 +1,78 @@
+"""tools/submit.py on a farm on loopback, with the real `deadline`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.fake_server import MODEL, FakeServer
+from support.farm import Farm
+from support.submitting import rows_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    with Farm(tmp_path_factory.mktemp("farm")) as started:
+        yield started
+
+
+def run_submit(farm: Farm, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**farm.environment, "VLLM_BATCH_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-B", str(ROOT / "tools" / "submit.py"), *arguments]
+    return subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=900
+    )
+
+
+@pytest.mark.farm
+def test_a_second_job_into_one_folder_completes_the_first(farm: Farm, tmp_path: Path) -> None:
+    rows_file(tmp_path, 20)
+    farm.deadline("config", "set", "settings.allow_bundle_hooks", "true")
+    with FakeServer() as server:
+        common = ["prompts.jsonl", "--output-dir", "out", "-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}"]
+        first = run_submit(farm, tmp_path, *common, "--prompts", "1-5")
+        assert first.returncode == 0, first.stderr
+        assert "[pre-submission hook 1] prompts.jsonl: 5 of 5 rows are fine" in first.stderr
+        second = run_submit(farm, tmp_path, *common, "--prompts", "6-20", "--no-wait")
+        again = run_submit(farm, tmp_path, "--resume", farm.job_in(second.stderr).id)
+    assert again.returncode == 0, again.stderr
+    output = tmp_path / "out" / "output"
+    assert again.stdout.strip() == str(output / "results.html")
+    found = [json.loads(line) for line in (output / "output.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in found] == list(range(1, 21))
+    assert all(row["generated_text"] == f"echo: {row['prompt']}" for row in found)
+    assert not [path.name for path in output.iterdir() if "(1)" in path.name]
+    assert json.loads((output / "summary.json").read_text(encoding="utf-8"))["requested"] == 20
+
+
+@pytest.mark.farm
+def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(farm: Farm, tmp_path: Path) -> None:
+    rows_file(tmp_path, 5)
+    command = [
+        sys.executable,
+        "-B",
+        str(ROOT / "tools" / "submit.py"),
+        "prompts.jsonl",
+        "-p",
+        "ServerUrl=http://127.0.0.1:9",
+    ]
+    environment = {**farm.environment, "VLLM_BATCH_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr
+        lines = iter(running.stderr.readline, "")
+        submitted = next(line for line in lines if line.startswith("submitted "))
+        running.send_signal(signal.SIGINT)
+        rest = "".join(lines)
+    assert running.returncode == 130
+    job = farm.job_in(submitted)
+    assert f"--resume {job.id}" in rest
+    assert not job.canceled
+    farm.cancel(job)
