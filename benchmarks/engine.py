@@ -22,14 +22,14 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from figures import SCRIPTS, Failed, Figure, emit, say
 from session import Session
 
 sys.path.insert(0, str(SCRIPTS))
 
-from engine import server
+from engine.command import build_environment
+from engine.note import load_note, read_note
 
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
 VLLM_ARGS = "--dtype float32 --enforce-eager"  # compiling takes minutes at each start of the CPU build, on both sides
@@ -86,13 +86,14 @@ class Readiness:
 
     def watch(self) -> None:
         """Wait for the note that serve.py leaves, then for the server's first answer."""
-        while not self._over.is_set() and not (self.folder / "server.json").exists():
+        while not self._over.is_set() and not _launched(self.folder):
             time.sleep(LOOK_SECONDS / 5)
         self.started = time.time()
-        state = json.loads((self.folder / "server.json").read_text(encoding="utf-8"))
-        self.pid = state["pid"]
+        engine = load_note(self.folder).engines[0]
+        assert engine.process
+        self.pid = engine.process.pid
         while not self._over.is_set():
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{state['url']}/health", timeout=5):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{engine.url}/health", timeout=5):
                 self.ready = time.time()
                 return
             time.sleep(LOOK_SECONDS)
@@ -108,10 +109,15 @@ class Readiness:
         self._over.set()
 
 
-def _state(session: Session) -> dict[str, Any]:
-    """Return the session's note of its server."""
-    state: dict[str, Any] = json.loads((session.folder / "session" / "server.json").read_text(encoding="utf-8"))
-    return state
+def _launched(folder: Path) -> bool:
+    """Tell whether the session's engine has a process."""
+    note = read_note(folder)
+    return note is not None and note.engines[0].process is not None
+
+
+def _url(session: Session) -> str:
+    """Return the address of the session's server."""
+    return load_note(session.folder / "session").engines[0].url
 
 
 def _session_lives(leader: int) -> bool:
@@ -180,7 +186,7 @@ class Bench:
         """Return a job of its own on the server of another session."""
         session = self._session(row, name)
         session.env |= {"OPENAI_API_KEY": running.env["VLLM_API_KEY"]}
-        session.start(server_url=_state(running)["url"], max_model_len=MAX_MODEL_LEN)
+        session.start(server_url=_url(running), max_model_len=MAX_MODEL_LEN)
         return session
 
     def _rate(self, row: int, session: Session, at_once: int = 1) -> float:
@@ -200,7 +206,7 @@ class Bench:
     def _alone(self, session: Session) -> None:
         """Measure row 3: the first rows again, each sent when the one before has been answered."""
         say(f"row 3: {ALONE} rows, one at a time ...")
-        host, _, port = _state(session)["url"].removeprefix("http://").partition(":")
+        host, _, port = _url(session).removeprefix("http://").partition(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=600)
         headers = {"Authorization": f"Bearer {session.env['VLLM_API_KEY']}", "Content-Type": "application/json"}
         tokens, started = 0, time.perf_counter()
@@ -230,7 +236,7 @@ class Bench:
         say(f"row {row}: the same rows through vLLM's run_batch ...")
         theirs = sum(work.tokens) / self._run_batch(row, self.env)
         say(f"row {row}: the same, in the environment that the bundle gives its server ...")
-        alike = sum(work.tokens) / self._run_batch(row, {**server.environment("", 1800), **self.env})
+        alike = sum(work.tokens) / self._run_batch(row, {**build_environment("", 1800), **self.env})
         ratio = self.rates[row] / theirs
         goal = EVEN_GOAL if row == 1 else UNEVEN_GOAL
         lengths = f"answers of {min(work.tokens)} to {max(work.tokens)} tokens" if row == 2 else "answers alike"

@@ -23,13 +23,15 @@ from typing import Any
 
 from asking import order
 from asking.client import Client, room_for
-from asking.dispatcher import Dispatcher, Limits, ServerGone
+from asking.dispatcher import Dispatcher, Limits
 from asking.patience import Patience
 from asking.pending import Pending, prepare
 from asking.progress import Tally
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
-from engine import readiness, recovery, server
+from engine.address import read_key
+from engine.note import ServerError, ServerGone, load_note
+from engine.watch import Watch
 from host import files, runner, transfer
 from job import arguments
 from job.defaults import JobError
@@ -43,7 +45,7 @@ from rows.row import is_blank
 NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
 NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
 STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
-EXPECTED = (ServerGone, server.ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
+EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
 
 class TooManyFailures(Exception):
@@ -92,16 +94,14 @@ class Chunk:
     def __init__(self, given: argparse.Namespace) -> None:
         self._given = given
         self._defaults = arguments.defaults(given)
-        state = server.load(given.session_dir)
-        if state is None:
-            raise server.ServerError("the session has no server: its environment was not entered")
-        self._served = readiness.load_served(given.session_dir)
+        self._note = load_note(given.session_dir)
+        self._served = self._note.served
         self._source = source.prepare(
             given.input_file, arguments.secret(given.input_url_file), given.session_dir, runner.say
         )
         self._lines = ranges.of_values(given.values, given.block_size)
         self._folder = given.output_dir / "output" / "results"
-        self._keeper = recovery.Keeper(given.session_dir, state, readiness.session_key())
+        self._watch = Watch(given.session_dir, self._note, read_key())
         self._tally = Tally(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
@@ -129,14 +129,14 @@ class Chunk:
             self._tally.show(at_once=True)
             if self._tally.done < self._tally.rows:
                 raise Canceled(f"ended with {self._tally.done} of {self._tally.rows} rows done; they are kept")
-            path = self._writer.finish(self._keeper.loads)
+            path = self._writer.finish(self._watch.loads)
         runner.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
         self._say_past_end()
 
     def _header(self) -> shards.Header:
         given, found = self._given, self._source
         farm_job = os.environ.get("DEADLINE_JOB_ID", "")
-        asked = (arguments.fingerprint(given), found.sha256, server.identity(self._keeper.state))
+        asked = (arguments.fingerprint(given), found.sha256, self._note.identity)
         return shards.Header(
             input_sha256=found.sha256,
             input_name=found.name,
@@ -151,20 +151,18 @@ class Chunk:
         )
 
     def _dispatcher(self) -> Dispatcher:
-        given, keeper = self._given, self._keeper
+        given, watch = self._given, self._watch
         concurrency = room_for(given.max_concurrency)
         if concurrency < given.max_concurrency:
             runner.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
         limits = Limits(concurrency, given.max_attempts, given.row_timeout_seconds)
-        key = readiness.session_key()
+        key = read_key()
         return Dispatcher(
             lambda url: Client(url, key, concurrency),
-            keeper.state.url,
+            watch.url,
             limits,
-            keeper,
-            Patience(
-                keeper.metrics, keeper.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * given.row_timeout_seconds)
-            ),
+            watch,
+            Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * given.row_timeout_seconds)),
             self._settle,
         )
 

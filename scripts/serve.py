@@ -1,8 +1,9 @@
 """Start the session's vLLM server, or end it: the onEnter and onExit of step Infer.
 
-`start` reads the job's parameters first, so that what is wrong with them costs no model load; it starts the server,
-makes the input ready while the model loads, and returns when the server answers for its model. With ServerUrl it starts
-nothing and checks the given server. `stop` ends the server's whole process group, also after a failed start.
+`start` reads the job's parameters first, so that what is wrong with them costs no model load; it starts the server's
+supervisor, makes the input ready while the model loads, and returns when the server answers for its model. With
+ServerUrl it starts nothing and checks the given server. `supervise` is the supervisor, which lives as long as the
+session. `stop` ends it with all that it owns, also after a failed start.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from engine import readiness, server
-from engine.facts import Served
-from engine.server import ServerError, Settings, State
+from engine import session
+from engine.address import KEY_VARIABLE, read_key
+from engine.note import Engine, ServerError, Settings
+from engine.supervisor import Supervisor
 from host import runner, secrets_manager, transfer
+from host.processes import Process
 from job import arguments
 from job.defaults import JobError
 from rows import ranges, source
@@ -47,13 +49,18 @@ def parser() -> argparse.ArgumentParser:
     start.add_argument("--hf-token-secret-id", default="")
     start.add_argument("--hf-token-file", default="")
     stop = actions.add_parser("stop", help="end the server")
-    stop.add_argument("--session-dir", type=Path, required=True)
+    supervise = actions.add_parser("supervise")  # for `start` alone
+    supervise.add_argument("--runner", type=parse_process, help="PID:BIRTH of what the session ends with")
+    for action in (stop, supervise):
+        action.add_argument("--session-dir", type=Path, required=True)
     return whole
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one action; return 0, or 1 with the reason told to the host."""
     given = parser().parse_args(argv)
+    if given.action == "supervise":
+        return Supervisor(given.session_dir, read_key(), given.runner).run(sys.stdin.fileno())
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         return start(given) if given.action == "start" else stop(given.session_dir)
@@ -62,12 +69,18 @@ def main(argv: list[str] | None = None) -> int:
         return 1
 
 
+def parse_process(text: str) -> Process:
+    """Return the process that PID:BIRTH names."""
+    pid, _, birth = text.partition(":")
+    return Process(int(pid), birth)
+
+
 def _interrupted(*_: object) -> NoReturn:
     raise ServerError("canceled while the server was starting")
 
 
 def start(given: argparse.Namespace) -> int:
-    """Bring up the server, or check the given one, and write what the session's tasks need to know."""
+    """Bring up the server, or check the given one, and note what the session's tasks need to know."""
     begun = time.monotonic()
     given.session_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     arguments.defaults(given)
@@ -83,15 +96,24 @@ def start(given: argparse.Namespace) -> int:
     input_url = arguments.secret(given.input_url_file)
     if given.server_url:
         _prepare_input(given, input_url, wanted)
-        state, facts = _check_given(given.server_url, settings, given.session_dir)
-    else:
-        key = _set_secrets(given)
-        state, facts = _bring_up(settings, given.session_dir, key, lambda: _prepare_input(given, input_url, wanted))
-    readiness.save_served(facts, given.session_dir)
-    what = "chat" if facts.chat else "no chat template: prompts are completed as text"
-    runner.say(f"{state.model} answers at {state.url} after {time.monotonic() - begun:.1f} s ({what})")
-    runner.status(f"{state.model} is ready")
+        _tell_ready(session.enter_given(given.server_url, settings, given.session_dir, read_key()), begun)
+        return 0
+    key = _set_secrets(given)
+    program = [sys.executable, "-B", __file__, "supervise"]
+    with session.Entrance(program, settings, given.session_dir, key) as entrance:
+        _prepare_input(given, input_url, wanted)
+        _tell_ready(entrance.wait(), begun)
+        entrance.finish()
     return 0
+
+
+def _tell_ready(engine: Engine, begun: float) -> None:
+    """Say what answers, and where."""
+    assert engine.served
+    model = engine.served.model
+    what = "chat" if engine.served.chat else "no chat template: prompts are completed as text"
+    runner.say(f"{model} answers at {engine.url} after {time.monotonic() - begun:.1f} s ({what})")
+    runner.status(f"{model} is ready")
 
 
 def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lines) -> None:
@@ -109,7 +131,7 @@ def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lin
 def _set_secrets(given: argparse.Namespace) -> str:
     """Put the key and the token into the session's environment, hidden from its log; return the key."""
     key = secrets.token_hex(18)
-    runner.set_secret(server.KEY_VARIABLE, key)
+    runner.set_secret(KEY_VARIABLE, key)
     token = secrets_manager.hugging_face_token(given.hf_token_secret_id, arguments.secret(given.hf_token_file))
     if token:
         runner.set_secret("HF_TOKEN", token)
@@ -117,35 +139,12 @@ def _set_secrets(given: argparse.Namespace) -> str:
     return key
 
 
-def _bring_up(settings: Settings, folder: Path, key: str, meanwhile: Callable[[], None]) -> tuple[State, Served]:
-    """Start the server and wait for it; on any way out but success its whole group is ended."""
-    try:
-        state = server.launch(settings, folder, key)
-        runner.say(f"model load {state.load}: {settings.model} is being loaded, its log is {Path(state.log).name}")
-        meanwhile()
-        return readiness.wait_until_ready(state, folder, key)
-    except BaseException:
-        if started := server.load(folder):
-            server.stop(started, patience=5)
-        raise
-
-
-def _check_given(url: str, settings: Settings, folder: Path) -> tuple[State, Served]:
-    state = server.given(url, settings)
-    facts = readiness.served(state, readiness.session_key())
-    state = server.renamed(state, facts.model)
-    server.save(state, folder)
-    return state, facts
-
-
 def stop(folder: Path) -> int:
     """End the session's server, if it has one."""
-    state = server.load(folder)
-    if state is None:
+    killed = session.leave(folder)
+    if killed is None:
         runner.say("no server was started")
-        return 0
-    killed = server.stop(state)
-    if not state.external:
+    else:
         runner.say("the server had to be killed" if killed else "the server has ended")
     return 0
 

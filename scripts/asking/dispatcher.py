@@ -31,10 +31,6 @@ LONGEST_RETRY_AFTER = 120.0  # seconds a server may ask us to wait
 SUSPECTS_AT_ONCE = 16  # rows in flight after a first crash, when all of them were in flight at it
 
 
-class ServerGone(Exception):
-    """No server can be had any more; rows that were not answered stay so."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Requests in flight, attempts a row, and seconds an attempt may take outside the server's queue."""
@@ -44,11 +40,11 @@ class Limits:
     row_timeout: float
 
 
-class Supervisor(Protocol):
+class Server(Protocol):
     """What the dispatcher needs to know of its server."""
 
-    async def healthy(self) -> bool:
-        """Tell whether the server answers."""
+    async def find_death(self) -> float | None:
+        """Return when the server died (time.monotonic()), None while it lives."""
 
     async def recover(self) -> str:
         """Bring the server back and return its address. Raises ServerGone when no server can be had."""
@@ -65,17 +61,17 @@ class Dispatcher:
         connect: Callable[[str], Client],
         url: str,
         limits: Limits,
-        supervisor: Supervisor,
+        server: Server,
         patience: Patience,
         done: Callable[[Pending, Answer | Failure], None],
     ) -> None:
-        self._connect, self._limits, self._supervisor, self._done = connect, limits, supervisor, done
+        self._connect, self._limits, self._server, self._done = connect, limits, server, done
         self._patience = patience
         self._client = connect(url)
         self._suspects: deque[Pending] = deque()
         self._in_flight: set[Pending] = set()
         self._on_trial = 0  # how many of the rows in flight are suspects
-        self._generation = 0  # counts the servers that died
+        self._deaths: list[frozenset[Pending]] = []  # the rows that were in flight when each server died
         self._dead = False  # the last of them has no successor yet
         self._seen_well = 0.0  # when the last look that found the server well began
         self._looking = asyncio.Lock()  # held by whoever looks at the server, or brings it back
@@ -103,7 +99,7 @@ class Dispatcher:
         """Send nothing more; `run` returns when what is in flight has arrived."""
         self._stop.set()
         self._changed.set()
-        self._supervisor.abandon()
+        self._server.abandon()
 
     async def _lane(self, pending: Pending | None) -> None:
         """Ask one row after another until none is left. A row that waits for another attempt keeps its lane."""
@@ -149,19 +145,22 @@ class Dispatcher:
     async def _outcome(self, pending: Pending) -> Answer | Failure | None:
         """Ask a row until it has its outcome; None when it has become a suspect, or after `stop`."""
         while True:
+            pending.rest()
             await self._server_up()
             if self._stop.is_set():
                 return None
-            generation = self._generation
+            generation = len(self._deaths)
             try:
                 return await self._answer(pending)
             except Unanswered as unanswered:
-                failed, alone = unanswered, len(self._in_flight) == 1
+                failed = unanswered
             doubtful = failed.lost or (failed.failure.status or 0) >= 500
             if doubtful and await self._died(generation):
-                if failed.unsent:
+                struck = self._deaths[generation]
+                if failed.unsent or pending not in struck:
                     continue
-                return self._suspected(pending, failed.failure, alone=alone)
+                return self._suspected(pending, failed.failure, alone=len(struck) == 1)
+            pending.rest()
             if roomier := lower_budget(pending.ask, failed.failure):
                 pending.change(roomier)
                 continue
@@ -193,15 +192,16 @@ class Dispatcher:
         """Tell whether the server of this generation is dead. Rows that failed at once share one look at it."""
         noticed = time.monotonic()
         async with self._looking:
-            if generation != self._generation:
+            if generation != len(self._deaths):
                 return True
             if self._seen_well > noticed:
                 return False
             began = time.monotonic()
-            if await self._supervisor.healthy():
+            died = await self._server.find_death()
+            if died is None:
                 self._seen_well = began
                 return False
-            self._generation += 1
+            self._deaths.append(frozenset(pending for pending in self._in_flight if pending.asked <= died))
             self._dead = True
             return True
 
@@ -212,7 +212,7 @@ class Dispatcher:
         async with self._looking:
             if self._dead and not self._stop.is_set():
                 try:
-                    url = await self._supervisor.recover()
+                    url = await self._server.recover()
                 except BaseException:
                     self._stop.set()  # the rows that wait here are not to try it once more
                     raise

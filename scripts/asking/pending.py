@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ class Pending:
     """A row, its request, the request's bytes, and its attempts so far.
 
     `started` is when its first attempt began, in seconds since 1970, 0 before; `begun` is the same moment by the clock
-    that only goes forward, for durations.
+    that only goes forward, for durations. `asked` is when the attempt began that the server may be at work on.
     """
 
     line: RowLine
@@ -26,12 +27,18 @@ class Pending:
     crashes: int = 0
     started: float = 0.0
     begun: float = 0.0
+    asked: float = math.inf
     on_trial: bool = False  # sent as one of the suspects
 
     def start(self) -> None:
         """Note that an attempt begins."""
+        self.asked = time.monotonic()
         if not self.started:
-            self.started, self.begun = time.time(), time.monotonic()
+            self.started, self.begun = time.time(), self.asked
+
+    def rest(self) -> None:
+        """Note that no attempt is under way."""
+        self.asked = math.inf
 
     def change(self, ask: Ask) -> None:
         """Ask another request from now on."""

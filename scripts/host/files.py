@@ -63,6 +63,12 @@ def open_whole(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
         yield file
 
 
+def open_log(path: Path) -> BinaryIO:
+    """Return an empty file for what a program prints, which its owner alone may read."""
+    path.unlink(missing_ok=True)
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Write a file that appears with all of its content."""
     with open_whole(path, mode=mode) as file:

@@ -1,71 +1,175 @@
-"""Processes that outlive the program that started them: whether they run, and ending all of a session of them.
+"""Processes that outlive the program that started them: whether they run, what they started, and ending them.
 
-A process is named by its id and the time it was born, since ids are used again. A session is what a process started
-with `start_new_session` and its children are; it is ended whole. Source: proc(5), /proc/PID/stat.
+A process is named by its id and the time it was born, since ids are used again. Source: proc(5), /proc/PID/stat.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
+import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 KILL_SECONDS = 60.0  # for killed processes to be gone; one that hangs in a driver never goes
-POLL_SECONDS = 0.2
-_STATE, _SESSION, _START_TIME = 0, 3, 19  # places in /proc/PID/stat, counted after the name
+POLL_SECONDS = 0.1
+_NAMED, _STATE, _PARENT, _SESSION, _START_TIME = ")", 0, 1, 3, 19  # the end of the name, and places after it
+_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_INIT = 1  # outlives everything
+# What stands between a runner and the program that it runs as another user, and ends with that program.
+_WRAPPERS = frozenset({"sudo", "su", "runuser", "setsid", "sh", "bash", "dash", "ksh", "zsh", "fish"})
+# Ends a program with whoever starts it, also when that is killed hard. PR_SET_PDEATHSIG is 1 in linux/prctl.h.
+_TIED = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
-def born(pid: int) -> str:
-    """Return a process's start time in clock ticks, "" when there is no such process."""
-    stat = _stat(pid) if pid else []
-    return stat[_START_TIME] if stat else ""
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process for good: its id, and its start time in clock ticks."""
+
+    pid: int
+    birth: str
+
+    def runs(self) -> bool:
+        """Tell whether it still runs; one that ended and waits for its parent does not."""
+        stat = _read_stat(self.pid)
+        return stat is not None and stat.birth == self.birth and stat.alive
+
+    def signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self.runs():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, number)
 
 
-def runs(pid: int, birth: str) -> bool:
-    """Tell whether a process still runs; one that ended and waits for its parent does not."""
-    stat = _stat(pid)
-    return bool(stat) and stat[_START_TIME] == birth and stat[_STATE] != "Z"
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    name: str
+    alive: bool
+    parent: int
+    session: int
+    birth: str
 
 
-def end_session(leader: int, birth: str, patience: float) -> bool:
-    """End all processes of a session, politely for `patience` seconds; return whether some had to be killed."""
-    if not _ended(leader, birth, signal.SIGTERM, patience, repeat=False):
-        _ended(leader, birth, signal.SIGKILL, KILL_SECONDS, repeat=True)
+def find_process(pid: int) -> Process:
+    """Return the process that has this id now; one that never runs when there is none."""
+    stat = _read_stat(pid)
+    return Process(pid, stat.birth if stat else "")
+
+
+def find_runner() -> Process | None:
+    """Return what runs this program: its nearest ancestor in another process session that is not a mere wrapper.
+
+    None when nothing is to be watched: that ancestor is the first of all processes, or is hidden. Runners start each
+    action in a session of its own (openjd-sessions: `_subprocess.py`), as another user by sudo, a shell and setsid.
+    """
+    own = stat = _read_stat(os.getpid())
+    while stat is not None and stat.parent > _INIT and own is not None:
+        pid, stat = stat.parent, _read_stat(stat.parent)
+        if stat is not None and stat.session != own.session and stat.name not in _WRAPPERS:
+            return Process(pid, stat.birth)
+    return None
+
+
+def find_family(leader: Process, mark: str) -> set[int]:
+    """Return the live processes that a leader started, with itself, also after its end.
+
+    These are the members of its session, what carries `mark` (NAME=value) in its environment, and all their children.
+    """
+    table = _read_all()
+    holder = table.get(leader.pid)
+    found = {pid for pid, stat in table.items() if leader.pid in (stat.session, pid)}
+    if holder is not None and holder.birth != leader.birth:
+        found = set()  # the id is somebody else's by now
+    found |= {pid for pid in table if _has_mark(pid, mark)}
+    return _with_descendants(found, table)
+
+
+def find_descendants() -> set[int]:
+    """Return the live processes that this program started, and those that they started."""
+    return _with_descendants({os.getpid()}, _read_all()) - {os.getpid()}
+
+
+def end_all(find: Callable[[], set[int]], patience: float) -> bool:
+    """End the processes that `find` finds, politely for `patience` seconds; return whether some had to be killed."""
+    if not _end_by(signal.SIGTERM, find, patience, repeat=False):
+        _end_by(signal.SIGKILL, find, KILL_SECONDS, repeat=True)
         return True
     return False
 
 
-def _ended(leader: int, birth: str, number: int, seconds: float, *, repeat: bool) -> bool:
-    """Send a signal to every member, once or until it works; return whether all are gone within the time."""
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so that none gets away. Source: prctl(2)."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def reap_orphans(own: set[int]) -> None:
+    """Let adopted processes that ended go; those of `own` are waited for elsewhere."""
+    with contextlib.suppress(ChildProcessError):
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if ended.si_pid in own:
+                return
+            os.waitpid(ended.si_pid, os.WNOHANG)
+
+
+def tie_to_parent(argv: list[str]) -> list[str]:
+    """Return a command line that runs `argv` and is sent SIGTERM when the thread that started it ends."""
+    return [sys.executable, "-c", _TIED, str(os.getpid()), *argv]
+
+
+def _end_by(number: int, find: Callable[[], set[int]], seconds: float, *, repeat: bool) -> bool:
+    """Send a signal to every process, once or until it works; return whether all are gone within the time."""
     deadline = time.monotonic() + seconds
     told: set[int] = set()
-    while members := _members(leader, birth):
-        for pid in members if repeat else set(members) - told:
+    while members := find():
+        for pid in members if repeat else members - told:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-        told.update(members)
+        told |= members
         if time.monotonic() >= deadline:
             return False
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(leader, os.WNOHANG)
         time.sleep(POLL_SECONDS)
     return True
 
 
-def _members(leader: int, birth: str) -> list[int]:
-    """Return the live processes of a session; none when the leader's id is somebody else's by now."""
-    if born(leader) not in ("", birth):
-        return []
-    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    stats = ((pid, _stat(pid)) for pid in pids)
-    return [pid for pid, stat in stats if stat and stat[_STATE] != "Z" and int(stat[_SESSION]) == leader]
+def _with_descendants(found: set[int], table: dict[int, _Stat]) -> set[int]:
+    """Return live processes and their live descendants."""
+    children: dict[int, list[int]] = {}
+    for pid, stat in table.items():
+        children.setdefault(stat.parent, []).append(pid)
+    reached, new = set(found), list(found)
+    while new:
+        new = [child for pid in new for child in children.get(pid, []) if child not in reached]
+        reached.update(new)
+    return {pid for pid in reached if pid in table and table[pid].alive}
 
 
-def _stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name, or an empty list."""
+def _has_mark(pid: int, mark: str) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return mark.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return []
+        return False  # another user's, or it has ended
+
+
+def _read_all() -> dict[int, _Stat]:
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return {pid: stat for pid in pids if (stat := _read_stat(pid))}
+
+
+def _read_stat(pid: int) -> _Stat | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    head, _, tail = text.rpartition(_NAMED)
+    fields = tail.split()
+    name = head.partition("(")[2]
+    return _Stat(name, fields[_STATE] not in "ZX", int(fields[_PARENT]), int(fields[_SESSION]), fields[_START_TIME])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import readiness
-from engine.server import Settings, given
+from engine.address import Address
+from engine.inquiry import ask_given
 from support.fake_server import ROUTES, FakeServer, Fault
 from support.programs import Session, outcome, rows
 
@@ -63,10 +63,10 @@ def test_a_model_without_a_chat_template_completes_text(tmp_path: Path) -> None:
 
 def test_a_given_server_s_routes_are_those_that_it_lists_and_without_a_list_none_is_refused(tmp_path: Path) -> None:
     with FakeServer() as server:
-        state = given(server.url, Settings(server.model, 0, 0.9, 0, "", 10))
-        assert readiness.served(state, "").routes == set(ROUTES)
+        address = Address(server.url, "")
+        assert ask_given(address, server.model).routes == set(ROUTES)
         server.lists = False
-        facts = readiness.served(state, "")
+        facts = ask_given(address, server.model)
         assert (facts.routes, facts.has("/v1/score")) == (set(), True)
 
 

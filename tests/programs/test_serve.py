@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
-import json
-import os
 import signal
 import socket
 import stat
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import serve
-from engine import readiness, server
-from engine.server import Settings, given
+from engine.address import Address
+from engine.inquiry import ask_own
 from support.fake_server import ROUTES, FakeServer, Fault
 from support.programs import Session, outcome, rows, wait_until
 
@@ -37,7 +31,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def test_a_session_starts_serves_and_ends_leaving_no_process(session: Session) -> None:
     assert "model load" in session.start().check().text
-    assert len(session.processes()) == 2  # the server and its engine
+    assert len(session.engine_processes()) == 2  # the server and its engine
     session.chunk().check()
     assert "the server has ended" in session.stop().check().text
     assert session.processes() == []
@@ -48,9 +42,10 @@ def test_a_session_starts_serves_and_ends_leaving_no_process(session: Session) -
 
 def test_the_server_s_temporary_files_go_with_it(session: Session) -> None:
     session.start().check()
-    noted = json.loads((session.folder / "session" / "server.json").read_text(encoding="utf-8"))
-    scratch = Path(noted["scratch"])
-    server = Path(f"/proc/{noted['pid']}/environ").read_bytes().split(b"\0")
+    engine = session.note().engines[0]
+    assert engine.process
+    scratch = Path(engine.scratch)
+    server = Path(f"/proc/{engine.process.pid}/environ").read_bytes().split(b"\0")
     assert f"TMPDIR={scratch}".encode() in server
     (scratch / "left_behind").touch()
     session.stop().check()
@@ -107,17 +102,6 @@ def test_a_canceled_start_leaves_no_process(session: Session) -> None:
     assert session.processes() == []
 
 
-def test_a_killed_start_leaves_what_stop_then_ends(session: Session) -> None:
-    session.model = "mute"
-    program = session.launch(session.argv("serve.py", "start", **START))
-    noted = session.folder / "session" / "server.json"
-    wait_until(lambda: noted.exists() and len(session.processes()) == 3, program)  # itself, the server and its engine
-    os.killpg(program.pid, signal.SIGKILL)
-    session.finish(program)
-    assert len(session.processes()) == 2
-    session.stop().check()
-
-
 START = {
     "max_model_len": "64",
     "gpu_memory_utilization": "0.9",
@@ -166,32 +150,6 @@ def test_more_rows_than_a_session_has_loads_for_are_set_aside_by_further_attempt
     assert Counter(map(outcome, session.written())) == Counter(["server_crash"] * 9 + [f"echo: {n}" for n in range(30)])
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a server outlives what starts it
-@pytest.mark.parametrize("fault", ["canceled", "no room"])
-def test_a_server_that_is_not_noted_down_is_ended(
-    fault: str, session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save, handler = server.save, signal.getsignal(signal.SIGTERM)
-
-    def disturbed(state: server.State, folder: Path) -> None:
-        if fault == "no room":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        signal.raise_signal(signal.SIGTERM)
-        save(state, folder)
-
-    for name, value in session.variables().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(server, "save", disturbed)
-    scratch = set(Path(tempfile.gettempdir()).glob("vllm-*"))
-    try:
-        assert serve.main(session.argv("serve.py", "start", **START)[3:]) == 1
-    finally:
-        signal.signal(signal.SIGTERM, handler)
-    assert {"canceled": "canceled while", "no room": "No space left"}[fault] in capsys.readouterr().out
-    assert session.processes() == []
-    assert set(Path(tempfile.gettempdir()).glob("vllm-*")) == scratch
-
-
 def test_a_crash_that_no_row_is_to_blame_for_costs_no_row(session: Session) -> None:
     session.input.write_bytes(b"".join(line + b"\n" for line in rows(["a", "b", "crash-once", "c", "d", "e"])))
     session.start().check()
@@ -200,7 +158,7 @@ def test_a_crash_that_no_row_is_to_blame_for_costs_no_row(session: Session) -> N
     assert Counter(map(outcome, session.written())) == Counter(
         f"echo: {text}" for text in ("a", "b", "crash-once", "c", "d", "e")
     )
-    assert len(session.processes()) == 2
+    assert len(session.engine_processes()) == 2
 
 
 IMPATIENT = """
@@ -221,7 +179,7 @@ def test_a_server_that_hangs_is_noticed_by_its_own_signs_and_ended_whole(session
     session.aggregate().check()
     assert [outcome(row) for row in session.written()] == ["echo: a", "server_crash", "echo: b"]
     assert text.count("it is stuck and is ended") == 2
-    assert session.processes() == []
+    assert session.engine_processes() == []
 
 
 def test_a_server_that_dies_for_good_fails_the_chunk_with_its_log(session: Session) -> None:
@@ -232,7 +190,7 @@ def test_a_server_that_dies_for_good_fails_the_chunk_with_its_log(session: Sessi
     result = session.chunk(max_concurrency="1")
     result.refused("The vLLM server ended while it was starting")
     assert "vllm: RuntimeError: the GPU is gone" in result.text
-    assert session.processes() == []
+    assert session.engine_processes() == []
     session.aggregate().check()
     assert [outcome(row) for row in session.written()] == ["echo: a", "missing"]
 
@@ -257,7 +215,7 @@ def test_two_sessions_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     for session, chunk in zip(both, chunks, strict=True):
         session.finish(chunk).check()
     both[0].stop().check()
-    assert len(both[1].processes()) == 2
+    assert len(both[1].engine_processes()) == 2
     both[1].stop().check()
     for session in both:
         session.aggregate().check()
@@ -305,8 +263,7 @@ def command_lines() -> Iterator[str]:
 
 def test_the_server_listens_on_loopback_behind_a_key(session: Session) -> None:
     session.start().check()
-    state = json.loads((session.folder / "session" / "server.json").read_bytes())
-    port = int(state["url"].rpartition(":")[2])
+    port = int(session.note().engines[0].url.rpartition(":")[2])
     listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     assert next(address for address in listening if address.endswith(f":{port:04X}")).startswith("0100007F:")
     with socket.create_connection(("127.0.0.1", port)) as connection:
@@ -318,8 +275,8 @@ def test_what_the_session_keeps_is_for_its_owner_only(session: Session) -> None:
     session.start().check()
     folder = session.folder / "session"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "server.json").stat().st_mode) == 0o600
-    assert stat.S_IMODE((folder / "server-1.log").stat().st_mode) == 0o600
+    for name in ("engine.json", "server-1.log", "supervisor.log"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
 
 
 FILES: dict[str, tuple[bytes | None, str]] = {
@@ -379,7 +336,7 @@ def test_a_parameter_that_cannot_be_is_refused_by_its_name(options: dict[str, st
 def test_a_server_of_ones_own_is_asked_for_each_route_and_never_for_its_list(session: Session) -> None:
     """vLLM needs more than a second for its list."""
     session.start().check()
-    assert readiness.load_served(session.folder / "session").routes == set(ROUTES)
+    assert session.note().served.routes == set(ROUTES)
 
 
 def test_a_chunk_without_a_session_says_so(tmp_path: Path) -> None:
@@ -392,5 +349,4 @@ def test_a_route_is_missing_only_where_the_server_says_so() -> None:
     """A server that is busy for a moment must not cost every row of a route."""
     with FakeServer() as server:
         server.pages = {"/v1/embeddings": Fault(503, b"{}"), "/v1/responses": Fault(wire="reset")}
-        state = replace(given(server.url, Settings(server.model, 0, 0.9, 0, "", 10)), pid=os.getpid())
-        assert readiness.served(state, "").routes == set(ROUTES)
+        assert ask_own(Address(server.url, ""), server.model, "").routes == set(ROUTES)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import setup_env
+from engine.note import load_note
 
 pytestmark = pytest.mark.vllm
 ROOT = Path(__file__).resolve().parents[2]
@@ -239,7 +240,7 @@ def server(folder: Path) -> Iterator[str]:
     said = subprocess.run([*command, "start", *start], env=environment, capture_output=True, text=True, check=True)
     key = next(line for line in said.stdout.splitlines() if "VLLM_API_KEY=" in line).partition("=")[2]
     os.environ["OPENAI_API_KEY"] = key
-    yield json.loads((session / "server.json").read_text(encoding="utf-8"))["url"]
+    yield load_note(session).engines[0].url
     del os.environ["OPENAI_API_KEY"]
     subprocess.run([*command, "stop", f"--session-dir={session}"], env=environment, check=True)
     assert job.processes() == []

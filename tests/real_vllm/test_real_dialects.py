@@ -14,8 +14,8 @@ import pytest
 from moto.server import ThreadedMotoServer
 from openai.types.chat import ChatCompletion
 
+from engine.command import build_environment
 from engine.routes import CHAT, COMPLETIONS, RESPONSES
-from engine.server import environment as server_environment
 from job.options import OPTIONS, translate_options
 from support.cut_proxy import cut_proxy
 from support.real_jobs import SMALL, TOOL, TOOLS, RealServer, Result, environment, openai_line, run, short_folder
@@ -113,7 +113,7 @@ def runner_rows(folder: Path) -> dict[str, dict[str, Any]]:
     lines, out = folder / "runner.jsonl", folder / "runner-out.jsonl"
     lines.write_text("".join(json.dumps(line) + "\n" for line in BOTH), encoding="utf-8")
     runner = ["-m", "vllm.entrypoints.launchers.run_batch", "-i", lines, "-o", out, "--model", MODEL]
-    alike = server_environment("", 600) | environment()  # as many cores: floats are added up in the same order
+    alike = build_environment("", 600) | environment()  # as many cores: floats are added up in the same order
     run(*runner, *SMALL.split(), *TOOLS.split(), "--max-model-len", str(LENGTH), env=alike)
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return {row["custom_id"]: row for row in rows}

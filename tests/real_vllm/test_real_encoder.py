@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import readiness
+from engine.note import load_note
 from engine.routes import ROUTES
 from support.real_jobs import RealServer, openai_line, short_folder
 
@@ -41,7 +41,7 @@ def same(ours: Any, by_hand: Any) -> bool:
 
 def test_the_routes_that_are_found_one_by_one_are_those_that_vllm_lists(encoder: RealServer) -> None:
     encoder.job("listed", [{"text": "Hi"}])  # to which it is a given server, whose list is asked for
-    found, listed = (readiness.load_served(encoder.folder / session).routes for session in ("server", "listed-session"))
+    found, listed = (load_note(encoder.folder / session).served.routes for session in ("server", "listed-session"))
     assert {"/v1/embeddings", "/v1/rerank", "/pooling"} <= found == listed & frozenset().union(*ROUTES.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,10 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.note import Note, load_note
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 600  # seconds until a program that hangs is ended, which fails the test; a busy machine needs far fewer
 HOST_LINE = ("openjd_progress: ", "openjd_status: ", "openjd_fail: ", "openjd_redacted_env: ", "| ")
 SUPPORT = ROOT / "tests" / "support"
+PROGRAMS = re.compile(r"(serve|run_chunk|aggregate)\.py")
 KEY = "openjd_redacted_env: VLLM_API_KEY="
 
 
@@ -200,6 +204,14 @@ class Session:
             except OSError:
                 continue  # it has ended, or is another user's
         return [line for line in found if line]  # a zombie has no command line
+
+    def engine_processes(self) -> list[str]:
+        """Return the command lines of the engine's processes."""
+        return [line for line in self.processes() if not PROGRAMS.search(line)]
+
+    def note(self) -> Note:
+        """Return the session's note of its engines."""
+        return load_note(self.folder / "session")
 
 
 def rows(texts: Iterable[str]) -> list[bytes]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from engine.note import load_note
 from job import arguments
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -90,7 +91,7 @@ class RealServer:
         said = run(SCRIPTS / "serve.py", "start", *self._start("server", InputFile=one, VllmArgs=self.vllm_args))
         marked = [line for line in said.splitlines() if line.startswith("openjd_redacted_env: VLLM_API_KEY=")]
         self.key = marked[0].partition("=")[2]
-        self.url = json.loads((self.folder / "server" / "server.json").read_bytes())["url"]
+        self.url = load_note(self.folder / "server").engines[0].url
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from asking.client import OTHER_FILES, Client, Unanswered, room_for
 from dialects.exchange import Answer, Ask
-from engine import readiness, server
+from engine.address import Address, read_key
+from engine.inquiry import ask_given
+from engine.note import ServerError
 from support.scripted_server import scripted, status
 
 ASK = Ask("/v1/chat/completions", {"messages": []})
@@ -47,10 +49,9 @@ def test_an_unusual_answer_is_read(body: bytes, headers: dict[str, str]) -> None
 
 def test_the_key_does_not_follow_a_redirect_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    settings = server.Settings("m", 1, 0.9, 0, "", 1.0)
     with scripted(status(200, b"{}")) as other:
-        with scripted(status(302, Location=other.base)) as first, pytest.raises(server.ServerError, match="HTTP 302"):
-            readiness.served(server.given(first.base, settings), readiness.session_key())
+        with scripted(status(302, Location=other.base)) as first, pytest.raises(ServerError, match="HTTP 302"):
+            ask_given(Address(first.base, read_key()), "m")
         assert (len(first.seen), other.seen) == (1, [])
 
 
@@ -58,15 +59,15 @@ def test_the_key_does_not_follow_a_redirect_of_the_server(monkeypatch: pytest.Mo
 def test_white_space_around_a_key_is_not_the_keys(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", text)
-    assert readiness.session_key() == "sk-1"
+    assert read_key() == "sk-1"
 
 
 @pytest.mark.parametrize("text", ["sk-secret\rx", "sk-secr\u00e9t"])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", text)
-    with pytest.raises(server.ServerError, match="OPENAI_API_KEY") as raised:
-        readiness.session_key()
+    with pytest.raises(ServerError, match="OPENAI_API_KEY") as raised:
+        read_key()
     assert "secr" not in str(raised.value)
 
 

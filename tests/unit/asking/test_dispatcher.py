@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, cast
 
 import pytest
 
 from asking.client import Client, Unanswered
-from asking.dispatcher import Dispatcher, Limits, ServerGone
+from asking.dispatcher import Dispatcher, Limits
 from asking.patience import Patience
 from asking.pending import prepare
 from dialects.exchange import Failure
 from dialects.line import RawLine, read_line
+from engine.note import ServerGone
 from support.dialect_rows import JOB, SERVED
 
 ROW = b'{"prompt": "x"}'
@@ -24,8 +26,8 @@ class Gone:
     def __init__(self) -> None:
         self.recoveries = 0
 
-    async def healthy(self) -> bool:
-        return False
+    async def find_death(self) -> float | None:
+        return time.monotonic()
 
     async def recover(self) -> str:
         self.recoveries += 1

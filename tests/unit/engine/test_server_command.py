@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine import server
+from engine import command
 from engine.gpus import Gpu
-from engine.server import ServerError, Settings
+from engine.note import ServerError, Settings
 
 SETTINGS = Settings("a/model", 4096, 0.9, 0, "", 60.0)
 L4 = Gpu(23034, "NVIDIA L4")
@@ -21,24 +21,24 @@ def value(argv: list[str], flag: str) -> str | None:
 
 
 def test_the_server_listens_on_loopback_and_serves_the_model() -> None:
-    argv = server.command(SETTINGS, 5555, [L4])
+    argv = command.build_command(SETTINGS, 5555, [L4])
     assert argv[1:3] == ["-m", "vllm.entrypoints.openai.api_server"]
     assert (value(argv, "--host"), value(argv, "--port"), value(argv, "--model")) == ("127.0.0.1", "5555", "a/model")
 
 
 def test_a_batch_holds_the_longest_prompt() -> None:
-    argv = server.command(replace(SETTINGS, max_model_len=32768), 1, [L4])
+    argv = command.build_command(replace(SETTINGS, max_model_len=32768), 1, [L4])
     assert value(argv, "--max-num-batched-tokens") == "32768"
 
 
 @pytest.mark.parametrize(("size", "gpus", "parallel"), [(0, 4, "4"), (2, 4, "2"), (0, 1, None), (1, 4, None)])
 def test_zero_takes_every_gpu(size: int, gpus: int, parallel: str | None) -> None:
-    argv = server.command(replace(SETTINGS, tensor_parallel_size=size), 1, [L4] * gpus)
+    argv = command.build_command(replace(SETTINGS, tensor_parallel_size=size), 1, [L4] * gpus)
     assert value(argv, "--tensor-parallel-size") == parallel
 
 
 def test_vllm_args_win() -> None:
-    argv = server.command(replace(SETTINGS, vllm_args="--max-num-seqs 7 --chat-template 'a b.jinja'"), 1, [L4])
+    argv = command.build_command(replace(SETTINGS, vllm_args="--max-num-seqs 7 --chat-template 'a b.jinja'"), 1, [L4])
     assert value(argv, "--max-num-seqs") == "7"
     assert argv[-1] == "a b.jinja"
 
@@ -58,30 +58,30 @@ def test_vllm_args_win() -> None:
 )
 def test_nothing_opens_the_server_to_others(text: str) -> None:
     with pytest.raises(ServerError, match="must not hold"):
-        server.command(replace(SETTINGS, vllm_args=text), 1, [])
+        command.build_command(replace(SETTINGS, vllm_args=text), 1, [])
 
 
 def test_an_open_quote_is_named() -> None:
     with pytest.raises(ServerError, match="VllmArgs"):
-        server.command(replace(SETTINGS, vllm_args="--a 'b"), 1, [])
+        command.build_command(replace(SETTINGS, vllm_args="--a 'b"), 1, [])
 
 
 def test_compilation_stays_on() -> None:
-    assert "--enforce-eager" not in server.command(SETTINGS, 1, [])
+    assert "--enforce-eager" not in command.build_command(SETTINGS, 1, [])
 
 
 def test_the_key_is_in_the_environment_only() -> None:
-    assert server.environment("k3y", 60)["VLLM_API_KEY"] == "k3y"
-    assert "k3y" not in " ".join(server.command(SETTINGS, 1, []))
+    assert command.build_environment("k3y", 60)["VLLM_API_KEY"] == "k3y"
+    assert "k3y" not in " ".join(command.build_command(SETTINGS, 1, []))
 
 
 def test_caches_live_on_the_persistent_volume_else_outside_the_ram_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HOME", raising=False)
     monkeypatch.delenv("VLLM_CACHE_ROOT", raising=False)
     monkeypatch.delenv("DEADLINE_PERSISTENT_MOUNT", raising=False)
-    assert server.environment("", 60)["HF_HOME"].startswith("/var/tmp/")
+    assert command.build_environment("", 60)["HF_HOME"].startswith("/var/tmp/")
     monkeypatch.setenv("DEADLINE_PERSISTENT_MOUNT", "/mnt/cache")
-    found = server.environment("", 60)
+    found = command.build_environment("", 60)
     assert found["HF_HOME"].startswith("/mnt/cache/")
     assert found["VLLM_CACHE_ROOT"].startswith("/mnt/cache/")
 
@@ -90,6 +90,6 @@ def test_caches_live_on_the_persistent_volume_else_outside_the_ram_disk(monkeypa
 def test_the_engine_gets_all_of_few_cores(monkeypatch: pytest.MonkeyPatch, cores: int, reserved: str | None) -> None:
     monkeypatch.delenv("VLLM_CPU_NUM_OF_RESERVED_CPU", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
-    assert server.environment("", 60).get("VLLM_CPU_NUM_OF_RESERVED_CPU") == reserved
+    assert command.build_environment("", 60).get("VLLM_CPU_NUM_OF_RESERVED_CPU") == reserved
     monkeypatch.setenv("VLLM_CPU_NUM_OF_RESERVED_CPU", "3")
-    assert server.environment("", 60)["VLLM_CPU_NUM_OF_RESERVED_CPU"] == "3"
+    assert command.build_environment("", 60)["VLLM_CPU_NUM_OF_RESERVED_CPU"] == "3"

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from engine import hints, server
+from engine import command, hints
 from engine.gpus import Gpu
+from engine.note import Settings
 from engine.routes import ANY_ROUTE, ENDPOINTS
 from maintenance import vllm_flags
 from support.cfn_stack import load
 
 ROOT = Path(__file__).resolve().parents[3]
 KNOWN = json.loads((ROOT / "tests/data/vllm_flags.json").read_text(encoding="utf-8"))
-SETTINGS = server.Settings(
+SETTINGS = Settings(
     model="m",
     max_model_len=4096,
     gpu_memory_utilization=0.9,
@@ -50,11 +51,11 @@ def texts_of(*programs: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("gpus", WORKERS.values(), ids=WORKERS.keys())
 def test_every_flag_the_server_is_started_with_is_known(gpus: list[Gpu]) -> None:
-    assert flags_in(" ".join(server.command(SETTINGS, 8000, gpus))) - set(KNOWN["flags"]) == set()
+    assert flags_in(" ".join(command.build_command(SETTINGS, 8000, gpus))) - set(KNOWN["flags"]) == set()
 
 
 def test_every_flag_that_is_refused_is_one_that_exists() -> None:
-    assert set(server.RESERVED_FLAGS) - set(KNOWN["flags"]) == {"--grpc"}  # in 0.32, not yet in 0.19
+    assert set(command.RESERVED_FLAGS) - set(KNOWN["flags"]) == {"--grpc"}  # in 0.32, not yet in 0.19
 
 
 def test_every_flag_that_advice_names_is_known() -> None:
@@ -71,14 +72,14 @@ def test_every_flag_that_documents_put_into_vllm_args_is_known() -> None:
 
 
 def test_the_module_that_is_run_exists() -> None:
-    command = server.command(SETTINGS, 8000, [])
-    assert command[command.index("-m") + 1] in KNOWN["modules"]
+    argv = command.build_command(SETTINGS, 8000, [])
+    assert argv[argv.index("-m") + 1] in KNOWN["modules"]
 
 
 def test_every_vllm_variable_of_the_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("VLLM_")]:
         monkeypatch.delenv(name)
-    used = {name for name in server.environment("key", 600) if name.startswith("VLLM_")}
+    used = {name for name in command.build_environment("key", 600) if name.startswith("VLLM_")}
     assert used - set(KNOWN["environment"]) == set()
 
 

@@ -1,0 +1,84 @@
+"""The command line of a vLLM server, and the environment that it runs in."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from engine import gpus
+from engine.address import KEY_VARIABLE
+from engine.gpus import Gpu
+from engine.note import ServerError, Settings
+
+RESERVED_FLAGS = (
+    "--api-key",
+    "--hf-token",
+    "--host",
+    "--port",
+    "--uds",
+    "--ssl-keyfile",
+    "--ssl-certfile",
+    "--root-path",
+    "--config",
+    "--grpc",
+)
+_WHY = {
+    "--hf-token": "all users of a machine can read command lines; set HfTokenSecretId (or HfToken)",
+    "": "the server stays on loopback behind a key of its own",
+}
+FEW_CORES = 2  # vLLM's CPU build keeps a core for its scheduler; of so few the engine needs all
+CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
+
+
+def build_command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
+    """Return the server's argument list. What VllmArgs says comes last, so that it wins.
+
+    Raises ServerError for a flag that would open the server to others.
+    """
+    extra = _split_extra(settings.vllm_args)
+    parallel = settings.tensor_parallel_size or len(found)
+    tokens, sequences = gpus.batch_limits(found)
+    argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    argv += ["--model", settings.model, "--host", "127.0.0.1", "--port", str(port)]
+    argv += ["--max-model-len", str(settings.max_model_len)]
+    argv += ["--max-num-batched-tokens", str(max(tokens, settings.max_model_len)), "--max-num-seqs", str(sequences)]
+    argv += ["--disable-uvicorn-access-log"]  # a line a request costs time and tells nothing
+    if found:
+        argv += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
+    if parallel > 1:
+        argv += ["--tensor-parallel-size", str(parallel)]
+    return argv + extra
+
+
+def _split_extra(text: str) -> list[str]:
+    try:
+        extra = shlex.split(text)
+    except ValueError as error:
+        raise ServerError(f"VllmArgs {text!r} cannot be split into arguments: {error}") from None
+    for argument in extra:
+        flag = argument.split("=")[0].replace("_", "-")
+        # vLLM's parser takes a flag's beginning for the flag
+        if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
+            raise ServerError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
+    return extra
+
+
+def build_environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, str]:
+    """Return the server's environment: the session's, with the key, the caches and what a batch needs."""
+    mount = os.environ.get("DEADLINE_PERSISTENT_MOUNT")
+    root = Path(mount or CACHE_FALLBACK) / f"vllm-batch-{os.getuid()}"
+    defaults = {
+        "HF_HOME": str(root / "huggingface"),
+        "VLLM_CACHE_ROOT": str(root / "vllm"),  # compiled graphs
+        "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),  # compiled kernels, in /tmp otherwise
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "3600",  # seconds; at 5 an idle connection closes under the client's request
+        "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(int(start_timeout)),
+    }
+    if len(os.sched_getaffinity(0)) <= FEW_CORES:
+        defaults["VLLM_CPU_NUM_OF_RESERVED_CPU"] = "0"
+    ours = {KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1", **({"TMPDIR": scratch} if scratch else {})}
+    return {**defaults, **os.environ, **ours}

@@ -1,0 +1,98 @@
+"""Asking a ready server for its models and routes, and whether its model chats."""
+
+from __future__ import annotations
+
+import time
+import urllib.error
+from http import HTTPStatus
+
+from engine import routes
+from engine.address import UNREADABLE, Address
+from engine.facts import Served
+from engine.log import report
+from engine.note import ServerError
+from engine.routes import ANY_ROUTE
+
+ROUTE_SECONDS = 3  # for a route to be known or not
+PROBE_SECONDS = 300  # for the first generated token, which may compile kernels
+PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
+_VLLM_ONLY = frozenset({"/classify", "/pooling"})
+
+
+def ask_own(address: Address, model: str, log: str) -> Served:
+    """Ask a server of this session what it serves. Raises ServerError."""
+    first, tokens, _ = _ask_models(address, model)
+    # vLLM refuses a GET with 405 where there is a route; its own list takes it 1.6 s to make.
+    answered = frozenset(route for route in ANY_ROUTE if _is_there(address, route))
+    return Served(first, answered, routes.CHAT in answered and _chats(address, first, log), tokens)
+
+
+def ask_given(address: Address, model: str) -> Served:
+    """Ask a server that somebody else runs what it serves. Raises ServerError."""
+    first, tokens, names = _ask_models(address, model)
+    if model not in names:
+        known = f"serves {', '.join(names[:5])}; set ModelName to one of these" if names else "serves no model yet"
+        raise ServerError(f"The server at {address.url} {known}")
+    answered = _list_routes(address)
+    chat = (routes.CHAT in answered or not answered) and _chats(address, first, "")
+    return Served(first, answered, chat, tokens)
+
+
+def _ask_models(address: Address, model: str) -> tuple[str, int | None, list[str]]:
+    """Return the name that the server itself gives the model, its longest context, and the names of all its models."""
+    try:
+        models = address.get("/v1/models")["data"]
+        names = [str(each["id"]) for each in models]
+    except urllib.error.HTTPError as error:
+        wants_key = ": it wants a key; set OPENAI_API_KEY on the worker" if error.code in (401, 403) else ""
+        raise ServerError(f"The server at {address.url} answered HTTP {error.code}{wants_key}") from None
+    except UNREADABLE as error:
+        raise ServerError(f"No OpenAI-compatible server answers at {address.url}: {error}") from None
+    except (KeyError, TypeError):
+        raise ServerError(f"What answers at {address.url} is no OpenAI-compatible server: it lists no models") from None
+    first = model if model in names else (names or [model])[0]
+    tokens = next((each.get("max_model_len") for each in models if each["id"] == first), None)
+    return first, tokens if isinstance(tokens, int) else None, names
+
+
+def _list_routes(address: Address) -> frozenset[str]:
+    """Return the routes that a given server lists.
+
+    One whose list names none of the endpoints that OpenAI's API or vLLM alone has, such as a gateway's, is asked as
+    the rows say.
+    """
+    try:
+        paths = address.get("/openapi.json")["paths"]
+        found = frozenset(path for path, methods in paths.items() if "post" in methods) & ANY_ROUTE
+        return found if any(route.startswith("/v1/") or route in _VLLM_ONLY for route in found) else frozenset()
+    except (*UNREADABLE, KeyError, TypeError, AttributeError):
+        return frozenset()
+
+
+def _is_there(address: Address, route: str) -> bool:
+    """Tell whether the server has a route; what it cannot say now, such as while it is busy, its rows will show."""
+    try:
+        address.get(route, ROUTE_SECONDS)
+    except urllib.error.HTTPError as error:
+        return error.code != HTTPStatus.NOT_FOUND
+    except UNREADABLE:
+        pass
+    return True
+
+
+def _chats(address: Address, model: str, log: str) -> bool:
+    """Ask for one token of chat: a model without a template refuses, and a loaded one is proven to answer."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    failed = 0
+    for pause in (0.0, *PROBE_PAUSES):
+        time.sleep(pause)
+        try:
+            address.post(routes.CHAT, body, PROBE_SECONDS)
+            return True
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return "template" not in error.read().decode("utf-8", "replace") and error.code != 404
+            failed = error.code
+        except UNREADABLE as error:
+            raise ServerError(report(log, f"The server did not answer a first request: {error}")) from None
+    raise ServerError(report(log, f"The server failed on a first request with HTTP {failed}"))

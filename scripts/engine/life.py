@@ -1,0 +1,150 @@
+"""The life of one engine in a session: launched, ready, ended, and launched again when a task asks for it.
+
+A life is a thread with a box of events, so that several engines live beside each other. It alone ends and launches its
+engine, and tells every change of its state to `publish`.
+"""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine import command, gpus, inquiry
+from engine.address import Address
+from engine.launch import HASTE_SECONDS, Launch, find_free_port
+from engine.note import LOADS_LIMIT, Engine, Request, ServerError, Settings, State
+from engine.readiness import PortTaken, wait_until_ready
+from host import runner
+
+PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an engine is launched with."""
+
+    settings: Settings
+    folder: Path
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A launch's process has ended."""
+
+    launch: Launch
+
+
+class Life(threading.Thread):
+    """One engine's life. `engine` is how it is now."""
+
+    def __init__(self, engine: Engine, plan: Plan, publish: Callable[[Engine], None]) -> None:
+        super().__init__(name=f"engine-{engine.number}", daemon=True)
+        self.engine, self._plan, self._publish = engine, plan, publish
+        self._events: queue.SimpleQueue[Request | _Ended | None] = queue.SimpleQueue()
+        self._abandoned = threading.Event()
+        self._launch: Launch | None = None
+        self.failed = False  # by an error that nobody thought of, or a disk that is full
+
+    def run(self) -> None:
+        """Live until `finish`."""
+        try:
+            self._load()
+            while (event := self._events.get()) is not None:
+                if isinstance(event, _Ended):
+                    self._notice(event.launch)
+                elif event.generation == self.engine.generation:
+                    self._obey(event)
+        except Exception:  # noqa: BLE001 - the supervisor ends everything when one life fails
+            self.failed = True
+            traceback.print_exc(file=sys.stderr)
+
+    def ask(self, request: Request) -> None:
+        """Hand over a task's request."""
+        self._events.put(request)
+
+    def finish(self, patience: float) -> None:
+        """End the engine for good; from another thread."""
+        self._abandoned.set()
+        self._events.put(None)
+        killed = self._launch is not None and self._launch.end(patience)
+        if self.is_alive():
+            self.join(HASTE_SECONDS)
+        if self._launch is not None:
+            killed = self._launch.end(HASTE_SECONDS) or killed  # launched, or left, at the last moment
+        state = self.engine.state if self.engine.state == State.FAILED else State.DOWN
+        self._change(state=state, killed=killed, died=self.engine.died or time.monotonic())
+
+    def _load(self) -> None:
+        """Launch the engine and wait until it is ready; publish how that ended."""
+        loads, load = self.engine.loads, secrets.token_hex(6)
+        for ports_taken in range(PORT_ATTEMPTS):
+            try:
+                self._start(loads=(*loads, load), ports_taken=ports_taken)
+                self._await()
+                return
+            except (ServerError, OSError, gpus.GpuError) as error:
+                runner.say(str(error))
+                if self._launch is not None:
+                    self._launch.end(HASTE_SECONDS)  # its children may outlive it
+                if not isinstance(error, PortTaken) or ports_taken == PORT_ATTEMPTS - 1:
+                    self._change(state=State.FAILED, message=str(error))
+                    return
+
+    def _start(self, *, loads: tuple[str, ...], ports_taken: int) -> None:
+        """Launch the engine on a port that is free. Raises ServerError, GpuError or OSError."""
+        if self._abandoned.is_set():
+            raise ServerError("canceled while the server was starting")
+        plan, port, number = self._plan, find_free_port(), self.engine.number
+        generation, served = self.engine.generation + 1, self.engine.served
+        self.engine = Engine(number, generation=generation, loads=loads, served=served, ports_taken=ports_taken)
+        argv = command.build_command(plan.settings, port, gpus.here())
+        name = f"server-{number}-{len(loads)}" if number else f"server-{len(loads)}"
+        self._launch = launch = Launch(argv, plan.folder, name, plan.key, plan.settings.start_timeout)
+        threading.Thread(target=self._tell_end, args=[launch], daemon=True).start()
+        url = f"http://127.0.0.1:{port}"
+        self._change(url=url, process=launch.process, log=launch.log, scratch=launch.scratch)
+
+    def _await(self) -> None:
+        """Wait until the launched engine is ready and says what it serves. Raises ServerError."""
+        assert self._launch is not None
+        address = Address(self.engine.url, self._plan.key)
+        wait_until_ready(self._launch, address, self._plan.settings.start_timeout, self._abandoned)
+        served = inquiry.ask_own(address, self._plan.settings.model, self._launch.log)
+        self._change(state=State.READY, served=served)
+
+    def _tell_end(self, launch: Launch) -> None:
+        launch.gone.wait()
+        self._events.put(_Ended(launch))
+
+    def _notice(self, launch: Launch) -> None:
+        """Publish that a ready engine has ended, then end what it left."""
+        if launch is self._launch and self.engine.state == State.READY:
+            runner.say(f"engine {self.engine.number} ended with status {launch.status}")
+            self._change(state=State.DOWN, died=launch.died, status=launch.status)
+            launch.end(HASTE_SECONDS)
+
+    def _obey(self, request: Request) -> None:
+        runner.say(f"engine {self.engine.number}: {request.action}, {request.reason}")
+        if self.engine.state == State.READY:
+            self._end()
+        if request.action == "restart" and len(self.engine.loads) < LOADS_LIMIT:
+            self._load()
+
+    def _end(self) -> None:
+        """End a ready engine that answers no more."""
+        if self._launch is not None:
+            self._launch.end(HASTE_SECONDS)
+            self._change(state=State.DOWN, died=self._launch.died or time.monotonic())
+
+    def _change(self, **changes: Any) -> None:
+        self.engine = replace(self.engine, **changes)
+        self._publish(self.engine)

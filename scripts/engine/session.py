@@ -1,0 +1,116 @@
+"""Entering a session and leaving it: its supervisor is started, waited for and ended.
+
+The supervisor runs on its own, so that it outlives the program that starts it. A pipe ties the two until the session is
+entered: if the starter ends before, however hard, so does the supervisor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Self
+
+from engine import launch
+from engine.address import KEY_VARIABLE, Address, parse_url
+from engine.follow import follow
+from engine.inquiry import ask_given
+from engine.log import read_tail
+from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
+from engine.supervisor import ENTERED
+from host import files, processes, runner
+
+LOG = "supervisor.log"
+LEAVE_SECONDS = launch.STOP_SECONDS + processes.KILL_SECONDS + 20.0  # for a supervisor to end all it owns
+POLL_SECONDS = 0.1
+
+
+class Entrance:
+    """A session that is being entered: its supervisor loads the model. On any way out but `finish` it is ended.
+
+    Use as a context manager. `program` is the argument list of the supervisor's program.
+    """
+
+    def __init__(self, program: list[str], settings: Settings, folder: Path, key: str) -> None:
+        self._folder = folder
+        write_note(Note(settings, (Engine(),)), folder)
+        watched = processes.find_runner()
+        argv = [*program, f"--session-dir={folder}"]
+        argv += [f"--runner={watched.pid}:{watched.birth}"] if watched else []
+        with files.open_log(folder / LOG) as output:
+            self._supervisor = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**os.environ, KEY_VARIABLE: key},
+                start_new_session=True,
+            )
+
+        self._entered = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._supervisor.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._supervisor.stdin.close()
+        if not self._entered:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._supervisor.wait(LEAVE_SECONDS)
+
+    def wait(self) -> Engine:
+        """Wait until the model is loaded, telling the progress; return its engine. Raises ServerError."""
+        return follow(self._folder, 0, 1, threading.Event(), self._owned)
+
+    def finish(self) -> None:
+        """Say that the session is entered: its supervisor goes on alone. Raises ServerError."""
+        assert self._supervisor.stdin
+        if not self._owned():
+            raise ServerError("the server's supervisor has ended")
+        self._supervisor.stdin.write(ENTERED)
+        self._supervisor.stdin.flush()
+        self._entered = True
+
+    def _owned(self) -> bool:
+        """Tell whether the supervisor runs; show why one ended."""
+        if self._supervisor.poll() is None:
+            return True
+        runner.say(read_tail(str(self._folder / LOG)))
+        return False
+
+
+def enter_given(url: str, settings: Settings, folder: Path, key: str) -> Engine:
+    """Enter a session with a server that somebody else runs. Raises ServerError."""
+    address = Address(parse_url(url), key)
+    engine = Engine(state=State.READY, url=address.url, served=ask_given(address, settings.model))
+    write_note(Note(settings, (engine,), external=True), folder)
+    return engine
+
+
+def leave(folder: Path) -> bool | None:
+    """End the session's engines; return whether some had to be killed, None when there were none to end."""
+    note = read_note(folder)
+    if note is None or note.external:
+        return None
+    if note.supervisor is not None:
+        note.supervisor.signal(signal.SIGTERM)
+        _wait_for_end(note.supervisor)
+        note = read_note(folder) or note
+    killed = [launch.end_engine(engine, launch.STOP_SECONDS) or engine.killed for engine in note.engines]
+    return any(killed)
+
+
+def _wait_for_end(supervisor: processes.Process) -> None:
+    """Wait until the supervisor has ended, and end one that does not."""
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while supervisor.runs():
+        if time.monotonic() > deadline:
+            supervisor.signal(signal.SIGKILL)
+        time.sleep(POLL_SECONDS)
