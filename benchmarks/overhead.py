@@ -81,10 +81,10 @@ def cost_of_rows(folder: Path, rows: int) -> None:
     write_rows(file, rows)
     ideal = -(-rows // IN_FLIGHT) * ANSWER_SECONDS
     with stub(ANSWER_SECONDS) as url:
-        session = Session(folder, file, "stub", f"1-{rows}")
+        session = Session(folder, file, "stub", f"1-{rows}", concurrency=IN_FLIGHT)
         session.start(server_url=url)
         stats(url)
-        ours = session.chunk(f"1-{rows}", concurrency=IN_FLIGHT)
+        ours = session.chunk(f"1-{rows}")
         seen = stats(url)
         others = {name: measured([sys.executable, __file__, "--client", name, url, str(file)]) for name in CLIENTS}
     assert seen["requests"] == rows, seen

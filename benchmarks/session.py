@@ -26,6 +26,7 @@ class Session:
     prompts: str
     block_size: int = 1
     max_tokens: int = 64
+    concurrency: int = 256
     env: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @property
@@ -36,9 +37,9 @@ class Session:
     def start(self, *, server_url: str = "", vllm_args: str = "", max_model_len: int = 2048) -> Cost:
         """Enter the step's environment. The key that it sets for the session is kept for the tasks."""
         cost = self._run(
-            "serve.py", "start", *self._input(), *self._request(), f"--max-model-len={max_model_len}",
-            "--gpu-memory-utilization=0.9", "--tensor-parallel-size=0", f"--vllm-args={vllm_args}",
-            "--server-start-timeout-seconds=1800", f"--server-url={server_url}",
+            "serve.py", "start", *self._input(), f"--model-name={self.model}", f"--max-tokens={self.max_tokens}",
+            "--temperature=0", f"--max-concurrency={self.concurrency}", f"--max-model-len={max_model_len}",
+            f"--vllm-args={vllm_args}", f"--server-url={server_url}",
         )  # fmt: skip
         for line in cost.output.splitlines():
             if line.startswith("openjd_redacted_env: "):
@@ -46,17 +47,14 @@ class Session:
                 self.env[name] = value
         return cost
 
-    def chunk(self, values: str, *, concurrency: int = 256) -> Cost:
+    def chunk(self, values: str) -> Cost:
         """Run one task."""
-        return self._run(
-            "run_chunk.py", f"--values={values}", *self._input(), *self._request(), f"--output-dir={self.output_dir}",
-            f"--max-concurrency={concurrency}", "--row-timeout-seconds=1200", "--max-attempts=5",
-            "--max-failed-percent=100",
-        )  # fmt: skip
+        folder = f"--session-dir={self.folder / 'session'}"
+        return self._run("run_chunk.py", folder, f"--values={values}", f"--output-dir={self.output_dir}")
 
     def aggregate(self) -> Cost:
         """Run step Aggregate."""
-        return self._run("aggregate.py", *self._input(), *self._request(), f"--output-dir={self.output_dir}")
+        return self._run("aggregate.py", *self._input(), f"--output-dir={self.output_dir}")
 
     def stop(self) -> Cost:
         """Leave the step's environment."""
@@ -72,9 +70,6 @@ class Session:
             f"--session-dir={self.folder / 'session'}", f"--input-file={self.input_file}", f"--prompts={self.prompts}",
             f"--block-size={self.block_size}",
         ]  # fmt: skip
-
-    def _request(self) -> list[str]:
-        return [f"--model-name={self.model}", f"--max-tokens={self.max_tokens}", "--temperature=0"]
 
     def _run(self, program: str, *arguments: str) -> Cost:
         return measured([sys.executable, "-B", SCRIPTS / program, *arguments], env=self.env)

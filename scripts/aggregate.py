@@ -23,12 +23,14 @@ import json
 import shutil
 import signal
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from host import files, runner, transfer
-from job import arguments
-from job.defaults import Defaults, JobError, check_output_field
+from job import arguments, parameters
+from job.defaults import Defaults, check_output_field
+from job.parameters import JobError
 from page.writer import Page
 from results import summary
 from results.in_order import Raws, Results, page_row
@@ -49,28 +51,25 @@ class Canceled(Exception):
     """The host asked the merge to end."""
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this program's arguments."""
-    whole = argparse.ArgumentParser(description="Merge the shards of a job into output.jsonl and results.html.")
-    arguments.add_input(whole, by_hand=True)
-    arguments.add_request(whole, by_hand=True)
-    whole.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
-    whole.add_argument("--output-url-file", default="", help="file that holds OutputUrl")
-    for name, kind in summary.JOB_PARAMETERS:
-        whole.add_argument(arguments.flag(name), type=kind, default=None)
-    return whole
+    parser = argparse.ArgumentParser(description="Merge the shards of a job into output.jsonl and results.html.")
+    parser.add_argument("--session-dir", type=Path, help="the session's own folder; a temporary one by default")
+    parser.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
+    arguments.add_parameters(parser, ("InputFile", "InputUrl", "OutputUrl", "Prompts", "BlockSize"))
+    parser.set_defaults(Prompts=None, BlockSize=None)  # the shards tell what was asked for
+    return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Merge; return 0 whenever the files were written, also when rows failed, else 1 or 143 with the reason."""
-    given = parser().parse_args(argv)
+    options = build_parser().parse_args(argv)
     with contextlib.ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _canceled))
-        if given.session_dir is None:
-            given.session_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        session = options.session_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         try:
             _check_packages()
-            return aggregate(given)
+            return aggregate(options.output_dir / "output", session, arguments.read_values(options))
         except Canceled as error:
             runner.fail(str(error))
             return 143
@@ -93,30 +92,28 @@ def _canceled(*_: object) -> NoReturn:
     raise Canceled("canceled before the end; run it again, what the workers answered is in results/")
 
 
-def aggregate(given: argparse.Namespace) -> int:
-    """Write the finished files."""
-    url = arguments.secret(given.input_url_file)
-    output = given.output_dir / "output"
+def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
+    """Write the finished files; `given` are the parameters of the command line."""
     files.make_folder(output)
-    if _is_done(given.input_file, output):
+    if _is_done(given["InputFile"], output):
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
-    found = source.prepare(_aside(given.input_file, output, given.session_dir), url, given.session_dir, runner.say)
+    found = source.prepare(_aside(given["InputFile"], output, session), given["InputUrl"], session, runner.say)
     merge = Merge(find_input(found, output / "results"))
     merge.take(output / "results")
     _request(merge, given)
-    _recall(merge, given, output)
-    defaults = Defaults(output_field=check_output_field(given.output_field))
+    values = _job_values(merge, given, output)
+    field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
     with contextlib.closing(merge), Page(output) as page:
-        tally = _write_rows(Results(merge, defaults), output, page)
-        whole = summary.made(tally, merge, given)
+        tally = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
+        whole = summary.made(tally, merge, values)
         text = json.dumps(whole, indent=2, ensure_ascii=False)
         files.write_whole(output / "summary.json", text.encode("utf-8", "replace") + b"\n")
         report = page.write(output / "results.html", whole)
     if report.held < report.rows:
         runner.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
     _report(whole, output)
-    _send(arguments.secret(given.output_url_file), output / "output.jsonl")
+    _send(given["OutputUrl"], output / "output.jsonl")
     return 0
 
 
@@ -136,10 +133,10 @@ def _aside(input_file: str, output: Path, folder: Path) -> str:
     return str(shutil.copy2(path, aside / path.name))
 
 
-def _request(merge: Merge, given: argparse.Namespace) -> None:
+def _request(merge: Merge, given: Mapping[str, Any]) -> None:
     """Add the job's own range to what the shards were asked for."""
-    if given.prompts:
-        own = ranges.of_values(given.prompts, given.block_size or 1)
+    if given["Prompts"]:
+        own = ranges.of_values(given["Prompts"], given["BlockSize"] or 1)
         merge.requested |= own if merge.input.retry is None else merge.input.retry.translate(own)
     if not merge.requested:
         raise source.SourceError(
@@ -148,14 +145,17 @@ def _request(merge: Merge, given: argparse.Namespace) -> None:
         )
 
 
-def _recall(merge: Merge, given: argparse.Namespace, output: Path) -> None:
-    """Take what was not given, by hand, from the finished files; say when they are another input's and are replaced."""
+def _job_values(merge: Merge, given: Mapping[str, Any], output: Path) -> dict[str, Any]:
+    """Return what is known of the job's parameters: from the newest shard, else from this input's finished files.
+
+    Finished files of another input are replaced, which is said.
+    """
     old = _old_summary(output)
     same = old["input"]["sha256"] == merge.input.sha256
     if old["input"]["sha256"] and not same:
         merge.notes.append(_REPLACED.format(**old["input"]))
-    for name, kind in (("Prompts", str), ("BlockSize", int), *arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS):
-        arguments.recall(given, name, kind, old["parameters"] if same else {})
+    recorded = (merge.newest.header.parameters if merge.newest else {}) or (old["parameters"] if same else {})
+    return {**recorded, **{name: given[name] for name in ("Prompts", "BlockSize") if given[name]}}
 
 
 def _old_summary(output: Path) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _old_summary(output: Path) -> dict[str, Any]:
         known = old["input"]
         return {
             "input": {"sha256": str(known["sha256"]), "name": str(known["name"]), "lines": int(known["lines"])},
-            "parameters": dict(old["parameters"]),
+            "parameters": parameters.read_record(old["parameters"]),
         }
     return {"input": {"sha256": ""}, "parameters": {}}
 

@@ -33,8 +33,9 @@ from engine.address import read_key
 from engine.note import ServerError, ServerGone, load_note
 from engine.watch import Watch
 from host import files, runner, transfer
-from job import arguments
-from job.defaults import JobError
+from job import arguments, parameters
+from job.defaults import read_defaults
+from job.parameters import JobError
 from results import shards
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
@@ -56,25 +57,20 @@ class Canceled(Exception):
     """The host asked the chunk to end before it was done."""
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this program's arguments."""
-    whole = argparse.ArgumentParser(description="Answer the lines of one chunk.")
-    arguments.add_input(whole)
-    arguments.add_request(whole)
-    whole.add_argument("--values", required=True, help="the chunk's range values, as the host writes them")
-    whole.add_argument("--output-dir", type=Path, required=True)
-    whole.add_argument("--max-concurrency", type=int, required=True)
-    whole.add_argument("--row-timeout-seconds", type=float, required=True)
-    whole.add_argument("--max-attempts", type=int, required=True)
-    whole.add_argument("--max-failed-percent", type=float, required=True)
-    return whole
+    parser = argparse.ArgumentParser(description="Answer the lines of one chunk.")
+    parser.add_argument("--values", required=True, help="the chunk's range values, as the host writes them")
+    parser.add_argument("--session-dir", type=Path, required=True, help="the session's own folder")
+    parser.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
+    return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Answer the chunk; return 0, 1 with the reason told to the host, or 143 when it was canceled."""
-    given = parser().parse_args(argv)
+    options = build_parser().parse_args(argv)
     try:
-        asyncio.run(Chunk(given).run())
+        asyncio.run(Chunk(options.values, options.session_dir, options.output_dir).run())
     except Canceled as error:
         runner.fail(str(error))
         return 143
@@ -91,17 +87,15 @@ def main(argv: list[str] | None = None) -> int:
 class Chunk:
     """One chunk on its way from lines to a shard."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self._given = given
-        self._defaults = arguments.defaults(given)
-        self._note = load_note(given.session_dir)
+    def __init__(self, chunk: str, session: Path, output_dir: Path) -> None:
+        self._note = load_note(session)
         self._served = self._note.served
-        self._source = source.prepare(
-            given.input_file, arguments.secret(given.input_url_file), given.session_dir, runner.say
-        )
-        self._lines = ranges.of_values(given.values, given.block_size)
-        self._folder = given.output_dir / "output" / "results"
-        self._watch = Watch(given.session_dir, self._note, read_key())
+        values = self._values = arguments.read_note(session)
+        self._defaults = read_defaults(values)
+        self._source = source.prepare(values["InputFile"], "", session, runner.say)
+        self._lines = ranges.of_values(chunk, values["BlockSize"])
+        self._folder = output_dir / "output" / "results"
+        self._watch = Watch(session, self._note, read_key())
         self._tally = Tally(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
@@ -134,35 +128,37 @@ class Chunk:
         self._say_past_end()
 
     def _header(self) -> shards.Header:
-        given, found = self._given, self._source
+        values, found = self._values, self._source
         farm_job = os.environ.get("DEADLINE_JOB_ID", "")
-        asked = (arguments.fingerprint(given), found.sha256, self._note.identity)
+        asked = (arguments.fingerprint(values), found.sha256, self._note.identity)
         return shards.Header(
             input_sha256=found.sha256,
             input_name=found.name,
             input_lines=found.lines,
             lines=str(self._lines),
-            prompts=given.prompts,
-            block_size=given.block_size,
+            prompts=values["Prompts"],
+            block_size=values["BlockSize"],
             model=self._served.model,
             job=shards.job_key(farm_job, *asked),
             worker=os.environ.get("DEADLINE_WORKER_ID") or socket.gethostname(),
             created=time.time(),
+            parameters=parameters.record(values),
         )
 
     def _dispatcher(self) -> Dispatcher:
-        given, watch = self._given, self._watch
-        concurrency = room_for(given.max_concurrency)
-        if concurrency < given.max_concurrency:
+        values, watch = self._values, self._watch
+        concurrency = room_for(values["MaxConcurrency"])
+        if concurrency < values["MaxConcurrency"]:
             runner.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
-        limits = Limits(concurrency, given.max_attempts, given.row_timeout_seconds)
+        row_timeout = values["RowTimeoutSeconds"]
+        limits = Limits(concurrency, values["MaxAttempts"], row_timeout)
         key = read_key()
         return Dispatcher(
             lambda url: Client(url, key, concurrency),
             watch.url,
             limits,
             watch,
-            Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * given.row_timeout_seconds)),
+            Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout)),
             self._settle,
         )
 
@@ -196,7 +192,7 @@ class Chunk:
         self._writer.add(record)
         self._tally.add(record.head)
         self._tally.show()
-        limit = self._given.max_failed_percent
+        limit = self._values["MaxFailedPercent"]
         if limit < 100 and self._tally.failed * 100 > limit * self._tally.rows:
             raise TooManyFailures(
                 f"{self._tally.failed} of the chunk's {self._tally.rows} rows failed, more than MaxFailedPercent "

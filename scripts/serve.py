@@ -14,8 +14,9 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from engine import session
 from engine.address import KEY_VARIABLE, read_key
@@ -24,7 +25,8 @@ from engine.supervisor import Supervisor
 from host import runner, secrets_manager, transfer
 from host.processes import Process
 from job import arguments
-from job.defaults import JobError
+from job.defaults import read_defaults
+from job.parameters import JobError
 from rows import ranges, source
 
 EXPECTED = (
@@ -33,37 +35,30 @@ EXPECTED = (
 )  # fmt: skip
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this program's arguments."""
-    whole = argparse.ArgumentParser(description="Start or stop the session's vLLM server.")
-    actions = whole.add_subparsers(dest="action", required=True)
+    parser = argparse.ArgumentParser(description="Start or stop the session's vLLM server.")
+    actions = parser.add_subparsers(dest="action", required=True)
     start = actions.add_parser("start", help="start the server and wait until it answers")
-    arguments.add_input(start)
-    arguments.add_request(start)
-    start.add_argument("--max-model-len", type=int, required=True)
-    start.add_argument("--gpu-memory-utilization", type=float, required=True)
-    start.add_argument("--tensor-parallel-size", type=int, required=True)
-    start.add_argument("--vllm-args", default="")
-    start.add_argument("--server-start-timeout-seconds", type=float, required=True)
-    start.add_argument("--server-url", default="")
-    start.add_argument("--hf-token-secret-id", default="")
-    start.add_argument("--hf-token-file", default="")
     stop = actions.add_parser("stop", help="end the server")
     supervise = actions.add_parser("supervise")  # for `start` alone
     supervise.add_argument("--runner", type=parse_process, help="PID:BIRTH of what the session ends with")
-    for action in (stop, supervise):
-        action.add_argument("--session-dir", type=Path, required=True)
-    return whole
+    for action in (start, stop, supervise):
+        action.add_argument("--session-dir", type=Path, required=True, help="the session's own folder")
+    arguments.add_parameters(start)
+    return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one action; return 0, or 1 with the reason told to the host."""
-    given = parser().parse_args(argv)
-    if given.action == "supervise":
-        return Supervisor(given.session_dir, read_key(), given.runner).run(sys.stdin.fileno())
+    options = build_parser().parse_args(argv)
+    if options.action == "supervise":
+        return Supervisor(options.session_dir, read_key(), options.runner).run(sys.stdin.fileno())
     signal.signal(signal.SIGTERM, _interrupted)
     try:
-        return start(given) if given.action == "start" else stop(given.session_dir)
+        if options.action == "stop":
+            return stop(options.session_dir)
+        return start(options.session_dir, arguments.read_values(options))
     except EXPECTED as error:
         runner.fail(str(error))
         return 1
@@ -79,29 +74,29 @@ def _interrupted(*_: object) -> NoReturn:
     raise ServerError("canceled while the server was starting")
 
 
-def start(given: argparse.Namespace) -> int:
+def start(folder: Path, values: Mapping[str, Any]) -> int:
     """Bring up the server, or check the given one, and note what the session's tasks need to know."""
     begun = time.monotonic()
-    given.session_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    arguments.defaults(given)
-    wanted = ranges.of_values(given.prompts, given.block_size)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    read_defaults(values)
+    wanted = ranges.of_values(values["Prompts"], values["BlockSize"])
+    arguments.write_note(values, folder)
     settings = Settings(
-        given.model_name,
-        given.max_model_len,
-        given.gpu_memory_utilization,
-        given.tensor_parallel_size,
-        given.vllm_args,
-        given.server_start_timeout_seconds,
+        values["ModelName"],
+        values["MaxModelLen"],
+        values["GpuMemoryUtilization"],
+        values["TensorParallelSize"],
+        values["VllmArgs"],
+        values["ServerStartTimeoutSeconds"],
     )
-    input_url = arguments.secret(given.input_url_file)
-    if given.server_url:
-        _prepare_input(given, input_url, wanted)
-        _tell_ready(session.enter_given(given.server_url, settings, given.session_dir, read_key()), begun)
+    if values["ServerUrl"]:
+        _prepare_input(values, folder, wanted)
+        _tell_ready(session.enter_given(values["ServerUrl"], settings, folder, read_key()), begun)
         return 0
-    key = _set_secrets(given)
+    key = _set_secrets(values)
     program = [sys.executable, "-B", __file__, "supervise"]
-    with session.Entrance(program, settings, given.session_dir, key) as entrance:
-        _prepare_input(given, input_url, wanted)
+    with session.Entrance(program, settings, folder, key) as entrance:
+        _prepare_input(values, folder, wanted)
         _tell_ready(entrance.wait(), begun)
         entrance.finish()
     return 0
@@ -116,23 +111,23 @@ def _tell_ready(engine: Engine, begun: float) -> None:
     runner.status(f"{model} is ready")
 
 
-def _prepare_input(given: argparse.Namespace, input_url: str, wanted: ranges.Lines) -> None:
+def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines) -> None:
     """Make the input ready, and refuse a range that none of its lines is in."""
-    found = source.prepare(given.input_file, input_url, given.session_dir, runner.say)
+    found = source.prepare(values["InputFile"], values["InputUrl"], folder, runner.say)
     source.refuse_other_text(found)
     runner.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
     if not wanted.up_to(found.lines):
         raise source.SourceError(
-            f"Prompts {given.prompts!r} is past the end of {found.name}, which has {found.lines:,} lines; "
-            f"for all of them set Prompts to 1-{-(-found.lines // given.block_size)}"
+            f"Prompts {values['Prompts']!r} is past the end of {found.name}, which has {found.lines:,} lines; "
+            f"for all of them set Prompts to 1-{-(-found.lines // values['BlockSize'])}"
         )
 
 
-def _set_secrets(given: argparse.Namespace) -> str:
+def _set_secrets(values: Mapping[str, Any]) -> str:
     """Put the key and the token into the session's environment, hidden from its log; return the key."""
     key = secrets.token_hex(18)
     runner.set_secret(KEY_VARIABLE, key)
-    token = secrets_manager.hugging_face_token(given.hf_token_secret_id, arguments.secret(given.hf_token_file))
+    token = secrets_manager.hugging_face_token(values["HfTokenSecretId"], values["HfToken"])
     if token:
         runner.set_secret("HF_TOKEN", token)
         os.environ["HF_TOKEN"] = token

@@ -27,9 +27,9 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import advice, inspection
 from checking.census import EXAMPLES, Problem
-from checking.inspection import PARAMETERS, Checked
+from checking.inspection import DEFAULTS, Checked
 from host import runner
-from job import arguments
+from job.parameters import flag
 from rows.errors import CODES
 
 TRIAL_LINES = 10
@@ -75,7 +75,7 @@ def trial_commands(parameters: Mapping[str, str], lines: int) -> list[str]:
     `deadline` cuts a value of several lines at its first one; then the farm's command is submit.py, which does not.
     """
     count = min(TRIAL_LINES, max(1, lines))
-    own = {name: value for name, value in parameters.items() if name not in SIZED and value != PARAMETERS[name]}
+    own = {name: value for name, value in parameters.items() if name not in SIZED and value != DEFAULTS[name]}
     sized = {"Prompts": f"1-{count}", "ChunkSize": str(count), "OutputDir": "trial"}
     farm = [part for name, value in {**own, **sized}.items() for part in ("--parameter", f"{name}={value}")]
     here = [part for name, value in own.items() if name != "InputFile" for part in ("-p", f"{name}={value}")]
@@ -134,28 +134,28 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    made = argparse.ArgumentParser(description="Check an input by the worker's own rules.")
-    made.add_argument("file", metavar="FILE", help="JSONL with one request a line; .gz too")
-    made.add_argument("--price-per-hour", type=_positive, help="of one worker, for an estimate of the cost")
-    made.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
-    made.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
-    made.add_argument("--workers", type=_count, default=1, help="workers that share the job (1)")
-    made.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
-    made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    group = made.add_argument_group("the job's parameters, as in the template")
-    for name, default in PARAMETERS.items():
+    parser = argparse.ArgumentParser(description="Check an input by the worker's own rules.")
+    parser.add_argument("file", metavar="FILE", help="JSONL with one request a line; .gz too")
+    parser.add_argument("--price-per-hour", type=_positive, help="of one worker, for an estimate of the cost")
+    parser.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
+    parser.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
+    parser.add_argument("--workers", type=_count, default=1, help="workers that share the job (1)")
+    parser.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    group = parser.add_argument_group("the job's parameters, as in the template")
+    for name, default in DEFAULTS.items():
         if name not in ("InputFile", "InputUrl"):
             shown = "every line" if name == "Prompts" else repr(default)
-            group.add_argument(arguments.flag(name), dest=name, metavar="VALUE", help=f"default: {shown}")
-    return made
+            group.add_argument(flag(name), dest=name, metavar="VALUE", help=f"default: {shown}")
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check what the command line names, print what was found, return the exit status."""
-    asked = parser().parse_args(argv)
-    given = {name: value for name in PARAMETERS if (value := getattr(asked, name, None)) is not None}
+    asked = build_parser().parse_args(argv)
+    given = {name: value for name in DEFAULTS if (value := getattr(asked, name, None)) is not None}
     given = {"InputFile": asked.file, "Prompts": "all", **given}
     show = _show(Path(asked.file).name) if asked.all and not asked.json else None
     try:

@@ -25,9 +25,9 @@ if sys.version_info < (3, 11):  # noqa: UP036  (a submitter's python3 may be any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import advice, inspection
-from checking.inspection import PARAMETERS, Checked, is_all
+from checking.inspection import DEFAULTS, Checked, is_all
 from host import runner
-from job.defaults import JobError
+from job.parameters import JobError
 
 CHECKED_LINES = 100_000  # of a larger file, so that a submission waits seconds and not minutes
 MANY_TASKS = 1_000  # from here on larger blocks or chunks are suggested
@@ -42,7 +42,7 @@ class Refused(Exception):
 def hook(submission: Mapping[str, Any]) -> dict[str, Any]:
     """Check a submission, say what was found, and return what `deadline` should change. Raises Refused."""
     values = submission.get("parameters") or {}
-    given = {name: default if values.get(name) is None else str(values[name]) for name, default in PARAMETERS.items()}
+    given = {**DEFAULTS, **{name: str(value) for name, value in values.items() if value is not None}}
     if not given["InputFile"]:
         return _without_file(given)
     checked = _checked(given)

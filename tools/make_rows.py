@@ -72,22 +72,22 @@ def output(path: str) -> Iterator[TextIO]:
         yield file
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    made = argparse.ArgumentParser(description="Turn CSV, TSV, JSON, JSONL or Parquet into rows, one a line.")
-    made.add_argument("file", metavar="FILE", help="what to read; - is standard input (then say --format)")
-    made.add_argument("-o", "--output", default="-", metavar="ROWS.jsonl", help="what to write (standard output)")
-    made.add_argument("--format", default="", choices=tables.FORMATS, help="default: by the file's name")
-    made.add_argument("--columns", default="", metavar="NAME,NAME", help="fields to keep (default: all)")
-    prompt = made.add_mutually_exclusive_group()
+    parser = argparse.ArgumentParser(description="Turn CSV, TSV, JSON, JSONL or Parquet into rows, one a line.")
+    parser.add_argument("file", metavar="FILE", help="what to read; - is standard input (then say --format)")
+    parser.add_argument("-o", "--output", default="-", metavar="ROWS.jsonl", help="what to write (standard output)")
+    parser.add_argument("--format", default="", choices=tables.FORMATS, help="default: by the file's name")
+    parser.add_argument("--columns", default="", metavar="NAME,NAME", help="fields to keep (default: all)")
+    prompt = parser.add_mutually_exclusive_group()
     prompt.add_argument("--prompt-column", default="", metavar="NAME", help="the column that is the prompt")
     prompt.add_argument("--template", default="", metavar="TEXT", help="the prompt, with {{column}} where one goes")
-    return made
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Convert what the command line names; return 0, or 1 with the reason told."""
-    asked = parser().parse_args(argv)
+    asked = build_parser().parse_args(argv)
     if "-" not in (asked.output, asked.file) and Path(asked.output).resolve() == Path(asked.file).resolve():
         print(f"make_rows: {asked.output} is the file to read; give the rows another name", file=sys.stderr)
         return 1

@@ -220,26 +220,26 @@ def parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    made = argparse.ArgumentParser(description="Run the bundle on this machine with vLLM.")
-    made.add_argument("--input", type=Path, metavar="FILE", help="JSONL file to run (default: sample_prompts.jsonl)")
-    made.add_argument(
+    parser = argparse.ArgumentParser(description="Run the bundle on this machine with vLLM.")
+    parser.add_argument("--input", type=Path, metavar="FILE", help="JSONL file to run (default: sample_prompts.jsonl)")
+    parser.add_argument(
         "--output-dir", type=Path, default=Path("results"), metavar="FOLDER", help="where the results go (./results)"
     )
-    made.add_argument("--prompts", metavar="RANGE", help="lines to run, for example 1-10 or 2,5,8-9 (default: all)")
-    made.add_argument("--model", help="a model folder or a Hugging Face id (default: what suits this machine)")
-    made.add_argument(
+    parser.add_argument("--prompts", metavar="RANGE", help="lines to run, for example 1-10 or 2,5,8-9 (default: all)")
+    parser.add_argument("--model", help="a model folder or a Hugging Face id (default: what suits this machine)")
+    parser.add_argument(
         "-p", dest="parameters", action="append", default=[], type=parameter, metavar="NAME=VALUE",
         help="set any parameter of the template; may be repeated",
     )  # fmt: skip
-    made.add_argument("-v", "--verbose", action="store_true", help="show everything openjd says")
-    return made
+    parser.add_argument("-v", "--verbose", action="store_true", help="show everything openjd says")
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job that the command line asks for."""
-    asked = parser().parse_args(argv)
+    asked = build_parser().parse_args(argv)
     try:
         return run(
             input_file=asked.input,

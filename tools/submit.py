@@ -29,7 +29,7 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 import run_local
 from checking import advice, inspection
 from host import runner
-from job.defaults import JobError
+from job.parameters import FILES, JobError
 from run_local import RunError
 from setup_env import SetupError, say
 from submission import farm_job
@@ -54,7 +54,7 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
     chosen["OutputDir"] = _whole(chosen["OutputDir"])
-    for name in farm_job.PATH_FILES:
+    for name in FILES:
         if chosen.get(name):
             chosen[name] = _whole(chosen[name])
     if not chosen.get("InputFile"):
@@ -157,29 +157,29 @@ def see_through(submitted: FarmJob, note: Note | None) -> int:
     return 0 if status == "SUCCEEDED" and merged else 1
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    made = argparse.ArgumentParser(description="Answer a file on the farm: check, submit, wait, download, merge.")
-    made.add_argument("file", nargs="?", metavar="FILE", help="JSONL with one request a line; .gz too")
-    made.add_argument("--output-dir", type=Path, default=Path("results"), metavar="FOLDER", help="default: ./results")
-    made.add_argument("--prompts", metavar="RANGE", help="lines to run, such as 1-10 (default: every line)")
-    made.add_argument(
+    parser = argparse.ArgumentParser(description="Answer a file on the farm: check, submit, wait, download, merge.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="JSONL with one request a line; .gz too")
+    parser.add_argument("--output-dir", type=Path, default=Path("results"), metavar="FOLDER", help="default: ./results")
+    parser.add_argument("--prompts", metavar="RANGE", help="lines to run, such as 1-10 (default: every line)")
+    parser.add_argument(
         "-p", dest="parameters", action="append", default=[], type=run_local.parameter, metavar="NAME=VALUE",
         help="set any parameter of the template; may be repeated",
     )  # fmt: skip
-    made.add_argument("--name", help="the job's name")
-    made.add_argument("--no-wait", action="store_true", help="return once the job is submitted")
-    made.add_argument("--resume", metavar="JOB_ID", help="wait for a job that was submitted, and fetch its results")
-    made.add_argument("--local", action="store_true", help="run on this machine instead of the farm")
-    made.add_argument("-v", "--verbose", action="store_true", help="with --local: show everything openjd says")
+    parser.add_argument("--name", help="the job's name")
+    parser.add_argument("--no-wait", action="store_true", help="return once the job is submitted")
+    parser.add_argument("--resume", metavar="JOB_ID", help="wait for a job that was submitted, and fetch its results")
+    parser.add_argument("--local", action="store_true", help="run on this machine instead of the farm")
+    parser.add_argument("-v", "--verbose", action="store_true", help="with --local: show everything openjd says")
     for option in ("--farm-id", "--queue-id", "--profile"):
-        made.add_argument(option, help="passed on to deadline")
-    return made
+        parser.add_argument(option, help="passed on to deadline")
+    return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line asks for."""
-    asked = parser().parse_args(argv)
+    asked = build_parser().parse_args(argv)
     try:
         if asked.resume:
             return resume(asked)

@@ -1,6 +1,7 @@
-"""The command-line arguments that the programs share, named after the template's parameters.
+"""The parameters of a job on the programs' command lines, and in the session.
 
-Secrets never stand here: the template writes them to files of the session, whose paths are given instead.
+onEnter is given every parameter and notes them in the session's folder, for its tasks to read. Secrets stand neither on
+a command line nor in the note: the template writes each to a file of the session, whose path is given instead.
 """
 
 from __future__ import annotations
@@ -8,92 +9,70 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from job.defaults import Defaults, read_defaults
+from host import files
+from job.parameters import BY_NAME, FILES, SECRETS, TABLE, JobError, flag
 
-# what a row's answer depends on, in the template's own names; recorded in summary.json
-REQUEST_PARAMETERS = (
-    ("ModelName", str),
-    ("MaxTokens", int),
-    ("Temperature", float),
-    ("SamplingParams", str),
-    ("SystemPrompt", str),
-    ("PromptTemplateFile", str),
-    ("ResponseSchemaFile", str),
-    ("OutputField", str),
-    ("Endpoint", str),
-)
+NOTE = "parameters.json"
 
 
-_DEFAULTS: dict[str, Any] = {"Prompts": "", "BlockSize": 1, "MaxTokens": 512, "Temperature": 0.7}
-_DEFAULTS |= {"OutputField": "generated_text", "Endpoint": "auto"}
+def add_parameters(parser: argparse.ArgumentParser, names: Iterable[str] = BY_NAME) -> None:
+    """Add the named parameters; a secret by the path of its file. One that is not given has the table's default."""
+    for name in names:
+        each = BY_NAME[name]
+        if each.secret:
+            parser.add_argument(
+                f"{flag(name)}-file", dest=name, metavar="FILE", default="", help=f"file that holds {name}"
+            )
+        else:
+            parser.add_argument(
+                flag(name), dest=name, metavar="VALUE", type=each.type, default=each.default, help=_escape(each.meaning)
+            )
 
 
-def flag(parameter: str) -> str:
-    """Return the flag of a template parameter: `--max-tokens` for `MaxTokens`."""
-    return "--" + "".join(f"-{char.lower()}" if char.isupper() else char for char in parameter).lstrip("-")
+def _escape(text: str) -> str:
+    return text.replace("%", "%%")  # argparse formats its help
 
 
-def attribute(parameter: str) -> str:
-    """Return the name of a template parameter among the parsed arguments: `max_tokens` for `MaxTokens`."""
-    return flag(parameter)[2:].replace("-", "_")
+def read_values(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the values of the parameters among parsed options, secrets out of their files. Raises OSError."""
+    given = {name: value for name, value in vars(options).items() if name in BY_NAME}
+    secrets = {name: _secret(given[name]) for name in given.keys() & SECRETS}
+    return {**given, **secrets}
 
 
-def add_input(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:
-    """Add what says which lines of which input are asked, and where the session keeps its files.
-
-    A program that people also run by hand does without the session's folder and the job's range.
-    """
-    parser.add_argument("--session-dir", type=Path, required=not by_hand, help="the session's own folder")
-    parser.add_argument("--input-file", default="", help="JSONL, one request a line; .gz too")
-    parser.add_argument("--input-url-file", default="", help="file that holds InputUrl")
-    parser.add_argument("--prompts", required=not by_hand, help="the job's range, as in Prompts")
-    parser.add_argument("--block-size", type=int, default=None if by_hand else 1, help="lines per range value")
-
-
-def add_request(parser: argparse.ArgumentParser, *, by_hand: bool = False) -> None:
-    """Add what a row's request is made of; by hand, what is not given is None until it is recalled."""
-    for name, kind in REQUEST_PARAMETERS:
-        parser.add_argument(flag(name), type=kind, default=None if by_hand else _DEFAULTS.get(name, ""))
-
-
-def recall(arguments: argparse.Namespace, name: str, kind: type, recorded: Mapping[str, Any]) -> None:
-    """Give a parameter that was not given the value that an earlier run recorded, or its default where there is one."""
-    if getattr(arguments, attribute(name)) is None:
-        value = recorded.get(name)
-        setattr(arguments, attribute(name), value if isinstance(value, kind) else _DEFAULTS.get(name))
-
-
-def request_parameters(arguments: argparse.Namespace) -> dict[str, str | int | float]:
-    """Return the request's parameters under the template's names."""
-    return {name: getattr(arguments, attribute(name)) for name, _ in REQUEST_PARAMETERS}
-
-
-def defaults(arguments: argparse.Namespace) -> Defaults:
-    """Return the job's defaults for rows. Raises job.JobError."""
-    return read_defaults(
-        max_tokens=arguments.max_tokens,
-        temperature=arguments.temperature,
-        sampling_params=arguments.sampling_params,
-        system_prompt=arguments.system_prompt,
-        template_file=arguments.prompt_template_file,
-        schema_file=arguments.response_schema_file,
-        output_field=arguments.output_field,
-        endpoint=arguments.endpoint,
-    )
-
-
-def secret(path: str) -> str:
-    """Return the text of a session's secret file, or "" for no path."""
+def _secret(path: str) -> str:
     return Path(path).read_text(encoding="utf-8").strip() if path else ""
 
 
-def fingerprint(arguments: argparse.Namespace) -> str:
-    """Return a short name for what is asked: two runs with the same one would ask the same of the same lines."""
-    files = [getattr(arguments, name) for name in ("prompt_template_file", "response_schema_file")]
-    contents = [hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else "" for path in files]
-    whole = json.dumps([request_parameters(arguments), contents, arguments.prompts, arguments.block_size])
+def write_note(values: Mapping[str, Any], folder: Path) -> None:
+    """Note a job's parameters in the session's folder, without secrets, for this user's eyes only."""
+    note = {each.name: values[each.name] for each in TABLE if not each.secret}
+    files.write_whole(folder / NOTE, json.dumps(note).encode(), mode=0o600)
+
+
+def read_note(folder: Path) -> dict[str, Any]:
+    """Return the parameters that onEnter noted. Raises JobError where it noted none."""
+    try:
+        values: dict[str, Any] = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise JobError("the session has no parameters: its environment was not entered") from None
+    return values
+
+
+def fingerprint(values: Mapping[str, Any]) -> str:
+    """Return a short name for what is asked: two runs with the same one would ask the same of the same lines.
+
+    A file counts by what it holds, not by its path, which differs from session to session.
+    """
+    asked = {each.name: values[each.name] for each in TABLE if each.asks}
+    asked |= {name: _digest(values[name]) for name in FILES if name in asked}
+    whole = json.dumps([asked, values["Prompts"], values["BlockSize"]])
     return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine.routes import ANY_ROUTE, ENDPOINTS
 from job.options import BUDGET_NAMES, CONTENT, check_options
+from job.parameters import JobError
 from job.prompt_template import PromptTemplate, TemplateError
 from rows.errors import RowError
 
@@ -26,10 +28,6 @@ _RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "co
 LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 
 
-class JobError(Exception):
-    """A job parameter that cannot be used; the message names it as the form does."""
-
-
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """The job's defaults for rows. `options` are request options (max_tokens, temperature, ...), already checked."""
@@ -42,34 +40,25 @@ class Defaults:
     endpoint: str = "auto"
 
 
-def read_defaults(
-    *,
-    max_tokens: int,
-    temperature: float,
-    sampling_params: str,
-    system_prompt: str,
-    template_file: str,
-    schema_file: str,
-    output_field: str,
-    endpoint: str,
-) -> Defaults:
+def read_defaults(values: Mapping[str, Any]) -> Defaults:
     """Read the job's parameters. Raises JobError, which names the parameter and says how to mend it."""
-    options: dict[str, Any] = {"max_tokens": max_tokens}
+    temperature = values["Temperature"]
+    options: dict[str, Any] = {"max_tokens": values["MaxTokens"]}
     if temperature != LEAVE_TO_MODEL:
         if not 0 <= temperature < math.inf:
             raise JobError(f"Temperature must be 0 or more, or -1 to leave it to the model; got {temperature:g}")
         options["temperature"] = temperature
-    further = _sampling_params(sampling_params)
+    further = _sampling_params(values["SamplingParams"])
     if further.keys() & BUDGET_NAMES:
         del options["max_tokens"]
     options |= further
     return Defaults(
         options=options,
-        system_prompt=system_prompt,
-        template=_template(template_file),
-        schema=_schema(schema_file),
-        output_field=check_output_field(output_field),
-        endpoint=_endpoint(endpoint),
+        system_prompt=values["SystemPrompt"],
+        template=_template(values["PromptTemplateFile"]),
+        schema=_schema(values["ResponseSchemaFile"]),
+        output_field=check_output_field(values["OutputField"]),
+        endpoint=_endpoint(values["Endpoint"]),
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from host import files
+from job import parameters
 from page.blocks import PageRow, Spool
 from page.figures import Tally
 from page.joiner import join
@@ -27,29 +28,6 @@ PARTS = Path(__file__).parent
 SCRIPT = PARTS / "frame" / "main.js"
 STYLES = ("base", "controls", "overview", "charts", "rows", "detail", "texts", "answers", "print")
 HOLE = "<!--rows-->"  # where the template takes the blocks
-DEFAULTS: dict[str, Any] = {  # of the template's parameters that a new submission says again where they differ
-    "ModelName": "Qwen/Qwen2.5-7B-Instruct",
-    "MaxTokens": 512,
-    "Temperature": 0.7,
-    "SamplingParams": "",
-    "SystemPrompt": "",
-    "OutputField": "generated_text",
-    "Endpoint": "auto",
-    "MaxConcurrency": 256,
-    "MaxModelLen": 4096,
-    "GpuMemoryUtilization": 0.9,
-    "TensorParallelSize": 0,
-    "VllmArgs": "",
-    "ServerUrl": "",
-    "PromptTemplateFile": "",
-    "ResponseSchemaFile": "",
-    "ChunkSize": 5,
-    "TargetRuntimeSeconds": 120,
-    "RowTimeoutSeconds": 1200,
-    "MaxAttempts": 5,
-    "MaxFailedPercent": 100,
-    "ServerStartTimeoutSeconds": 1800,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +115,7 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
     style = "\n".join((PARTS / "css" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     script = join(SCRIPT)
     return environment.get_template("page.html.jinja").render(
-        data={"summary": summary, "held": held, "tally": tally, "defaults": DEFAULTS},
+        data={"summary": summary, "held": held, "tally": tally, "defaults": parameters.repeated_defaults()},
         style=style,
         script=script,
         style_hash=_csp_hash(style),

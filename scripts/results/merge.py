@@ -135,6 +135,11 @@ class Merge:
         self.requested |= asked if retry is None else retry.translate(asked)
 
     @property
+    def newest(self) -> Shard | None:
+        """Return the shard that was begun last, of those whose results are merged."""
+        return max(self.used, key=lambda shard: shard.header.created, default=None)
+
+    @property
     def started(self) -> float:
         """Return when the first row was sent, in seconds since 1970; infinity where none was."""
         return min((first for first, _ in self.spans), default=float("inf"))

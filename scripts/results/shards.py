@@ -14,10 +14,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from job import parameters
 from results.record import COUNT_LIMIT, Glance, Record, decode_record, glance
 from rows import ranges
 from rows.ranges import Lines
@@ -35,7 +36,10 @@ class ShardError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a shard is about. `lines` is the chunk, `prompts` and `block_size` are the whole job's request."""
+    """What a shard is about. `lines` is the chunk, `prompts` and `block_size` are the whole job's request.
+
+    `parameters` are those of the job that are recorded; shards of earlier releases have none.
+    """
 
     input_sha256: str
     input_name: str
@@ -47,6 +51,7 @@ class Header:
     job: str
     worker: str
     created: float
+    parameters: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the header line's object."""
@@ -63,7 +68,8 @@ class Header:
         for name, kind in _HEADER.items():
             if type(found.get(name)) is not kind or (kind is not str and not 0 <= found[name] < COUNT_LIMIT):
                 raise ShardError(f"its header has no proper {name!r}")
-        return cls(**{name: _clean(found[name]) for name in _HEADER})
+        recorded = parameters.read_record(found.get("parameters"))
+        return cls(**{name: _clean(found[name]) for name in _HEADER}, parameters=recorded)
 
     def chunk(self) -> Lines:
         """Return the lines of this shard's chunk. Raises ShardError."""
@@ -78,7 +84,8 @@ def _clean(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-_HEADER = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Header)}
+_KINDS = {"str": str, "int": int, "float": float}
+_HEADER = {each.name: _KINDS[str(each.type)] for each in fields(Header) if each.type in _KINDS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import array
 import datetime as dt
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from host import transfer
-from job import arguments
+from job import parameters
 from results.merge import Merge
 from rows import ranges
 
-# parameters that are only recorded; those that Aggregate itself uses are recorded too
-JOB_PARAMETERS = (
-    ("ChunkSize", int),
-    ("TargetRuntimeSeconds", int),
-    ("MaxConcurrency", int),
-    ("MaxModelLen", int),
-    ("GpuMemoryUtilization", float),
-    ("TensorParallelSize", int),
-    ("VllmArgs", str),
-    ("ServerStartTimeoutSeconds", int),
-    ("ServerUrl", str),
-    ("RowTimeoutSeconds", int),
-    ("MaxAttempts", int),
-    ("MaxFailedPercent", int),
-)
 LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
@@ -68,8 +52,11 @@ class Tally:
         self.completion_tokens += head.get("out") or 0
 
 
-def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any]:
-    """Return the summary. Raises AssertionError when the counts do not add up: that would be a fault here."""
+def made(tally: Tally, merge: Merge, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary; `values` are what is known of the job's parameters.
+
+    Raises AssertionError when the counts do not add up: that would be a fault here.
+    """
     requested = len(merge.requested)
     present = len(merge.requested.up_to(merge.input.lines))
     if tally.succeeded + tally.failed + tally.blank != present:
@@ -94,13 +81,13 @@ def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any
         "errors": dict(tally.errors.most_common()),
         "dialects": dict(tally.dialects),
         "endpoints": dict(tally.endpoints),
-        "model": _model(merge, given),
+        "model": merge.newest.header.model if merge.newest else values.get("ModelName", ""),
         "input": {"name": merge.input.name, "sha256": merge.input.sha256, "lines": merge.input.lines},
         "started": _iso(merge.started) if merge.finished else None,
         "finished": _iso(merge.finished) if merge.finished else None,
         "workers": len({shard.header.worker for shard in merge.used}),
         "shards": len(merge.used),
-        "parameters": _parameters(given),
+        "parameters": parameters.record(values),
         "records": {
             "total": tally.succeeded + tally.failed,
             "processed": tally.succeeded + tally.failed - tally.missing,
@@ -116,19 +103,6 @@ def made(tally: Tally, merge: Merge, given: argparse.Namespace) -> dict[str, Any
 def _rerun(tally: Tally) -> str | None:
     expression = ranges.write(tally.failed_lines)
     return expression if 0 < len(expression) <= ranges.EXPRESSION_LIMIT else None
-
-
-def _model(merge: Merge, given: argparse.Namespace) -> str:
-    newest = max(merge.used, key=lambda shard: shard.header.created, default=None)
-    return newest.header.model if newest else given.model_name or ""
-
-
-def _parameters(given: argparse.Namespace) -> dict[str, Any]:
-    recorded = {name: getattr(given, arguments.attribute(name)) for name, _ in JOB_PARAMETERS}
-    if recorded["ServerUrl"]:
-        recorded["ServerUrl"] = transfer.shown(recorded["ServerUrl"])
-    job = {"Prompts": given.prompts, "BlockSize": given.block_size, **arguments.request_parameters(given), **recorded}
-    return {name: value for name, value in job.items() if value is not None}
 
 
 def _iso(seconds: float) -> str:

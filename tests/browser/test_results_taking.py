@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from playwright.sync_api import Browser
 
-from page.writer import DEFAULTS, PageRow
+from job.parameters import repeated_defaults
+from page.writer import PageRow
 from support.pages.page_gallery import gallery, kinds
 from support.pages.page_hostile import HOSTILE_TEXTS, hostile
 from support.pages.page_rows import prompt_rows
@@ -114,7 +114,7 @@ def failed(line: int, dialect: str, output: bytes, given: bytes) -> PageRow:
 
 def test_the_command_says_again_what_is_not_the_default(chromium: Browser, tmp_path: Path) -> None:
     parameters = {
-        **DEFAULTS,
+        **repeated_defaults(),
         "ModelName": "org/my model",
         "Temperature": 0.7,
         "MaxTokens": 64,
@@ -134,8 +134,8 @@ def test_the_command_says_again_what_is_not_the_default(chromium: Browser, tmp_p
     with opened(chromium, path) as page:
         commands = page.locator(".command code").evaluate_all("all => all.map(one => one.textContent.trim())")
     own = (
-        "-p 'ModelName=org/my model' -p MaxTokens=64 -p 'SystemPrompt=It'\\''s $HOME; `id`' "
-        "-p PromptTemplateFile=my.jinja"
+        "-p PromptTemplateFile=my.jinja -p 'ModelName=org/my model' -p MaxTokens=64 "
+        "-p 'SystemPrompt=It'\\''s $HOME; `id`'"
     )
     assert commands == [
         f"deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1 -p OutputDir=results {own}",
@@ -149,15 +149,6 @@ def test_the_command_names_the_folder_in_which_the_page_lies(chromium: Browser, 
     with opened(chromium, make_page(output, prompt_rows(60))) as page:
         command = page.locator(".command code").first.evaluate("one => one.textContent")
     assert f"-p 'OutputDir={tmp_path}/my run'" in command
-
-
-def test_the_defaults_are_the_template_s() -> None:
-    template = yaml.safe_load((Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8"))
-    defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
-    own = {"InputFile", "InputUrl", "Prompts", "BlockSize", "OutputDir", "OutputUrl"}  # a new submission's own
-    secret = {"HfToken", "HfTokenSecretId"}  # never recorded
-    places = {"CondaPackages", "CondaChannels", "JobScriptDir"}  # of the farm, and not recorded
-    assert {name: default for name, default in defaults.items() if name not in own | secret | places} == DEFAULTS
 
 
 def test_a_rerun_range_that_does_not_fit_leaves_the_command_with_the_file(chromium: Browser, tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_the_sandbox_of_the_template_holds(template: str, tmp_path: Path) -> Non
         session = Session(tmp_path / "job", [b'{"text": "a"}'], server.url)
         options = {"prompt_template_file": str(path)}
         if session.start(**options).status == 0:
-            session.chunk(**options).check()
-            session.aggregate(**options).check()
+            session.chunk().check()
+            session.aggregate().check()
             assert session.written()[0]["error"]["code"] == "template_error"
         assert server.asked.keys() <= {"Hi"}

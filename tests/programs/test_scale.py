@@ -79,23 +79,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
     with FakeServer() as server:
         session = Session(folder, url=server.url, prompts=f"1-{LINES // BLOCK}", block_size=BLOCK)
         write_large(session.input)
-        start = session.argv("serve.py", "start", **start_options(server.url))
+        start = session.start_argv(server_url=server.url)
         entered = counted(session, [start[0], *start[1:]])
         index = times_of(folder / "session" / "input.offsets")
         first = counted(session, session.chunk_argv("1"))
         last = counted(session, session.chunk_argv(str(LINES // BLOCK)))
         yield Large(session, session.input.stat().st_size, entered, index, first, last)
-
-
-def start_options(url: str) -> dict[str, str]:
-    """Return what serve.py start needs besides a session's own arguments."""
-    return {
-        "max_model_len": "4096",
-        "gpu_memory_utilization": "0.9",
-        "tensor_parallel_size": "0",
-        "server_start_timeout_seconds": "600",
-        "server_url": url,
-    }
 
 
 def test_a_session_reads_its_input_once_to_prepare_it(large: Large) -> None:
@@ -181,7 +170,7 @@ def aggregated(folder: Path, count: int) -> tuple[Counts, Session]:
     session = Session(folder, prompts=f"1-{count}")
     write_large(session.input, count)
     write_results(session, count, count // 10)
-    counts = counted(session, session.argv("aggregate.py", output_dir=str(session.output)))
+    counts = counted(session, session.aggregate_argv())
     assert session.summary()["succeeded"] == count
     return counts, session
 

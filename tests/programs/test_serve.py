@@ -95,19 +95,14 @@ def test_a_server_that_ignores_sigterm_is_killed(session: Session) -> None:
 
 def test_a_canceled_start_leaves_no_process(session: Session) -> None:
     session.model = "mute"
-    program = session.launch(session.argv("serve.py", "start", **START))
+    program = session.launch(session.start_argv(**START))
     wait_until((session.folder / "session" / "starts").exists, program)
     program.send_signal(signal.SIGTERM)
     session.finish(program).refused("canceled while the server was starting")
     assert session.processes() == []
 
 
-START = {
-    "max_model_len": "64",
-    "gpu_memory_utilization": "0.9",
-    "tensor_parallel_size": "0",
-    "server_start_timeout_seconds": "3600",
-}
+START = {"max_model_len": "64", "server_start_timeout_seconds": "3600"}
 
 
 def test_rows_that_kill_the_server_are_set_aside_and_the_others_are_answered(session: Session) -> None:
@@ -233,7 +228,7 @@ def test_neither_key_nor_token_nor_signature_is_seen_anywhere(tmp_path: Path) ->
             (session.folder / name).write_text(text)
         fetched = {"input_file": "", "input_url_file": str(session.folder / "url")}
         started = session.start(hf_token_file=str(session.folder / "token"), **fetched).check()
-        chunk = session.launch(session.chunk_argv(**fetched))
+        chunk = session.launch(session.chunk_argv())
         seen = ""
         while chunk.poll() is None:
             seen += "\n".join(command_lines())

@@ -16,20 +16,30 @@ from openjd.model import create_job, decode_job_template, preprocess_job_paramet
 import aggregate
 import run_chunk
 import serve
+from job.parameters import BY_NAME, SECRETS, TABLE, Kind, Parameter, flag
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE: dict[str, Any] = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8"))
 PARAMETERS = {parameter["name"]: parameter for parameter in TEMPLATE["parameterDefinitions"]}
 INFER, AGGREGATE = TEMPLATE["steps"]
 SERVER = INFER["stepEnvironments"][0]["script"]
-PROGRAMS = {"serve.py": serve.parser, "run_chunk.py": run_chunk.parser, "aggregate.py": aggregate.parser}
+PROGRAMS = {"serve.py": serve, "run_chunk.py": run_chunk, "aggregate.py": aggregate}
+BY_THE_HOST = {"CondaPackages", "CondaChannels", "JobScriptDir"}
+TYPES: dict[Kind, dict[str, str]] = {
+    Kind.TEXT: {"type": "STRING"},
+    Kind.ADDRESS: {"type": "STRING"},
+    Kind.FILE: {"type": "PATH", "objectType": "FILE", "dataFlow": "IN"},
+    Kind.FOLDER: {"type": "PATH", "objectType": "DIRECTORY", "dataFlow": "IN"},
+    Kind.OUTPUT_FOLDER: {"type": "PATH", "objectType": "DIRECTORY", "dataFlow": "OUT"},
+    Kind.WHOLE: {"type": "INT"},
+    Kind.NUMBER: {"type": "FLOAT"},
+}
 ACTIONS = {
     "onEnter": SERVER["actions"]["onEnter"],
     "onExit": SERVER["actions"]["onExit"],
     "Infer": INFER["script"]["actions"]["onRun"],
     "Aggregate": AGGREGATE["script"]["actions"]["onRun"],
 }
-SECRETS = {"HfToken", "InputUrl", "OutputUrl"}
 
 
 def job_with(**values: str) -> Any:
@@ -56,7 +66,7 @@ def test_an_action_s_arguments_are_read_by_its_program_s_own_parser(name: str) -
     filled = [re.sub(r"\{\{Param\.(\w+)\}\}", lambda m: example[m[1]], argument) for argument in arguments]
     filled = [re.sub(r"\{\{[^}]*\}\}", "1", argument) for argument in filled]
     assert (ACTIONS[name]["command"], interpreter_flag) == ("python", "-B")
-    parser = PROGRAMS[program.removeprefix("{{Param.JobScriptDir}}/")]()
+    parser = PROGRAMS[program.removeprefix("{{Param.JobScriptDir}}/")].build_parser()
     assert isinstance(parser.parse_args(filled), argparse.Namespace)
 
 
@@ -71,15 +81,40 @@ def test_no_secret_is_in_an_argument(name: str) -> None:
     assert not used & SECRETS
 
 
+def test_the_server_s_start_is_given_every_parameter_that_is_not_the_host_s_or_the_output_s() -> None:
+    given = [argument.split("=")[0] for argument in ACTIONS["onEnter"]["args"] if "=" in argument]
+    others = {"OutputDir", "OutputUrl", *BY_THE_HOST}
+    wanted = [flag(each.name) + "-file" * each.secret for each in TABLE if each.name not in others]
+    assert given == ["--session-dir", *wanted]
+
+
+@pytest.mark.parametrize("parameter", TABLE, ids=BY_NAME)
+def test_the_template_defines_what_the_table_says(parameter: Parameter) -> None:
+    bounds = ("minLength", "maxLength") if parameter.type is str else ("minValue", "maxValue")
+    said = {
+        **TYPES[parameter.kind],
+        "default": parameter.default,
+        bounds[0]: parameter.least,
+        bounds[1]: parameter.most,
+        "allowedValues": list(parameter.choices) or None,
+        "description": parameter.meaning,
+    }
+    definition = {name: value for name, value in PARAMETERS[parameter.name].items() if name != "userInterface"}
+    assert definition == {"name": parameter.name} | {name: value for name, value in said.items() if value is not None}
+
+
+def test_the_form_and_the_table_have_one_order() -> None:
+    assert list(PARAMETERS) == list(BY_NAME)
+
+
 @pytest.mark.parametrize("name", ACTIONS)
 def test_every_action_is_told_before_it_is_ended(name: str) -> None:
     assert ACTIONS[name]["cancelation"]["mode"] == "NOTIFY_THEN_TERMINATE"
 
 
 def test_every_parameter_has_an_effect() -> None:
-    by_the_host = {"CondaPackages", "CondaChannels", "JobScriptDir"}
     used = set(re.findall(r"\{\{Param\.(\w+)", yaml.safe_dump(TEMPLATE["steps"])))
-    assert used | by_the_host == set(PARAMETERS)
+    assert used | BY_THE_HOST == set(PARAMETERS)
 
 
 def test_the_limits_of_the_host_are_kept() -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.note import Note, load_note
+from job import arguments
+from job.parameters import BY_NAME, flag
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 600  # seconds until a program that hangs is ended, which fails the test; a busy machine needs far fewer
@@ -72,8 +74,8 @@ class Session:
     model: str = "fake"
     prompts: str = ""
     block_size: int = 1
-    options: dict[str, str] = field(default_factory=dict)  # of run_chunk.py
-    start_options: dict[str, str] = field(default_factory=dict)  # of serve.py start
+    options: dict[str, str] = field(default_factory=dict)  # parameters, by the names of their flags
+    start_options: dict[str, str] = field(default_factory=dict)  # of the server alone
     environment: dict[str, str] = field(default_factory=dict)
     python: str = sys.executable
     patience: float = PATIENCE
@@ -91,18 +93,17 @@ class Session:
         """The folder of the shards."""
         return self.output / "output" / "results"
 
-    def argv(self, program: str, *action: str, **more: str) -> list[str]:
+    def argv(self, program: str, *action: str, **options: str) -> list[str]:
         """Return a program's argument list."""
-        options = {
-            "session-dir": str(self.folder / "session"),
-            "input-file": str(self.input),
-            "prompts": self.prompts,
-            "block-size": str(self.block_size),
-            "model-name": self.model,
-            **more,
-        }
-        named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        return [self.python, "-B", str(ROOT / "scripts" / program), *action, *named]
+        named = {"session-dir": str(self.folder / "session"), **options}
+        flags = [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
+        return [self.python, "-B", str(ROOT / "scripts" / program), *action, *flags]
+
+    def _job(self, **more: str) -> dict[str, str]:
+        """Return the job's parameters, under the names of their flags."""
+        common = {"input_file": str(self.input), "prompts": self.prompts, "block_size": str(self.block_size)}
+        limits = {"max_concurrency": "8", "row_timeout_seconds": "600", "max_attempts": "3"}
+        return {**common, "model_name": self.model, **limits, **self.options, **more}
 
     def variables(self) -> dict[str, str]:
         """Return the environment: no real vLLM, and no key but the session's own."""
@@ -137,18 +138,14 @@ class Session:
             process.kill()
         return Result(process.returncode, text)
 
+    def start_argv(self, **more: str) -> list[str]:
+        """Return the argument list of serve.py start."""
+        server = {"server_start_timeout_seconds": "600", "server_url": self.url, **self.start_options}
+        return self.argv("serve.py", "start", **self._job(**{**server, **more}))
+
     def start(self, **more: str) -> Result:
         """Run serve.py start, and keep the key that it gives the session."""
-        options = {
-            "max_model_len": "4096",
-            "gpu_memory_utilization": "0.9",
-            "tensor_parallel_size": "0",
-            "server_start_timeout_seconds": "600",
-            "server_url": self.url,
-            **self.start_options,
-            **more,
-        }
-        result = self.run(self.argv("serve.py", "start", **options))
+        result = self.run(self.start_argv(**more))
         for line in result.text.split("\n"):
             if line.startswith(KEY):
                 self.environment["VLLM_API_KEY"] = line.removeprefix(KEY)
@@ -160,25 +157,27 @@ class Session:
         return self.run([self.python, "-B", program, "stop", f"--session-dir={self.folder / 'session'}"])
 
     def chunk_argv(self, values: str = "", **more: str) -> list[str]:
-        """Return the argument list of run_chunk.py."""
-        options = {
-            "output_dir": str(self.output),
-            "max_concurrency": "8",
-            "row_timeout_seconds": "600",
-            "max_attempts": "3",
-            "max_failed_percent": "100",
-            **self.options,
-            **more,
-        }
-        return self.argv("run_chunk.py", values=values or self.prompts, **options)
+        """Return the argument list of run_chunk.py, in a session whose parameters are this job's and `more`."""
+        note = self.folder / "session" / arguments.NOTE
+        if note.exists():
+            named = {flag(name).removeprefix("--").replace("-", "_"): each for name, each in BY_NAME.items()}
+            job = {name: value for name, value in self._job(**more).items() if name in named}
+            changed = {named[name].name: named[name].type(value) for name, value in job.items()}
+            note.write_text(json.dumps({**json.loads(note.read_bytes()), **changed}))
+        return self.argv("run_chunk.py", values=values or self.prompts, output_dir=str(self.output))
 
     def chunk(self, values: str = "", **more: str) -> Result:
         """Run run_chunk.py over range values."""
         return self.run(self.chunk_argv(values, **more))
 
+    def aggregate_argv(self, **more: str) -> list[str]:
+        """Return the argument list of aggregate.py."""
+        lines = {"input_file": str(self.input), "prompts": self.prompts, "block_size": str(self.block_size)}
+        return self.argv("aggregate.py", output_dir=str(self.output), **{**lines, **more})
+
     def aggregate(self, **more: str) -> Result:
         """Run aggregate.py."""
-        return self.run(self.argv("aggregate.py", output_dir=str(self.output), **more))
+        return self.run(self.aggregate_argv(**more))
 
     def notice(self, seconds: float) -> None:
         """Write what the host writes before it cancels an action, which then has so many seconds."""

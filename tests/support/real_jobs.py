@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from engine.note import load_note
-from job import arguments
+from job.parameters import flag
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 RUN_PYTHON = os.environ["VLLM_BATCH_RUN_PYTHON"]
@@ -47,7 +47,7 @@ def run(*command: str | Path, env: dict[str, str] | None = None, stdin: str = ""
 
 def flags(parameters: dict[str, Any]) -> list[str]:
     """Write template parameters as a program's arguments."""
-    return [f"{arguments.flag(name)}={value}" for name, value in parameters.items()]
+    return [f"{flag(name)}={value}" for name, value in parameters.items()]
 
 
 @dataclass
@@ -98,9 +98,8 @@ class RealServer:
         run(SCRIPTS / "serve.py", "stop", f"--session-dir={self.folder / 'server'}")
 
     def _start(self, session: str, **parameters: Any) -> list[str]:
-        given = {"ModelName": self.model, "MaxModelLen": self.max_model_len, "GpuMemoryUtilization": 0.9}
-        given |= {"TensorParallelSize": 0, "ServerStartTimeoutSeconds": 600, "Prompts": "1", **parameters}
-        return [f"--session-dir={self.folder / session}", *flags(given)]
+        given = {"ModelName": self.model, "MaxModelLen": self.max_model_len, "Prompts": "1", **parameters}
+        return [f"--session-dir={self.folder / session}", *flags({"ServerStartTimeoutSeconds": 600, **given})]
 
     def call(self, path: str, body: dict[str, Any]) -> Any:
         """Return the JSON of a request made by hand. Raises HTTPError."""
@@ -125,14 +124,15 @@ class RealServer:
                 secret.write_text(parameters.pop(url), encoding="utf-8")
                 parameters[f"{url}File"] = secret
         sent = {"OutputUrlFile": parameters.pop("OutputUrlFile")} if "OutputUrlFile" in parameters else {}
-        out = self.folder / name
-        common = {"ModelName": self.model, "Prompts": f"1-{count}", **parameters}
-        limits = {"MaxConcurrency": 64, "RowTimeoutSeconds": 300, "MaxAttempts": 3, "MaxFailedPercent": 100}
-        session, env = f"{name}-session", environment(VLLM_API_KEY=self.key)
-        given = [f"--session-dir={self.folder / session}", f"--output-dir={out}", *flags(common)]
-        log = run(SCRIPTS / "serve.py", "start", *self._start(session, ServerUrl=self.url, **common), env=env)
-        log += run(SCRIPTS / "run_chunk.py", *given, *flags({"Values": f"1-{count}", **limits}), env=env)
-        log += run(SCRIPTS / "aggregate.py", *given, *flags(sent), env=env)
+        out, session, env = self.folder / name, f"{name}-session", environment(VLLM_API_KEY=self.key)
+        limits = {"MaxConcurrency": 64, "RowTimeoutSeconds": 300, "MaxAttempts": 3}
+        whole = {"ModelName": self.model, "Prompts": f"1-{count}", **limits, **parameters}
+        places = {"InputFile", "InputUrlFile", "Prompts", "BlockSize"}
+        given = [f"--session-dir={self.folder / session}", f"--output-dir={out}"]
+        merged = {name: value for name, value in whole.items() if name in places} | sent
+        log = run(SCRIPTS / "serve.py", "start", *self._start(session, ServerUrl=self.url, **whole), env=env)
+        log += run(SCRIPTS / "run_chunk.py", *given, f"--values=1-{count}", env=env)
+        log += run(SCRIPTS / "aggregate.py", *given, *flags(merged), env=env)
         return Result(out / "output", log)
 
 

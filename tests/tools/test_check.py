@@ -38,11 +38,6 @@ def found_in(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_the_defaults_are_the_template_s_own() -> None:
-    own = {each["name"]: str(each.get("default", "")) for each in TEMPLATE["parameterDefinitions"]}
-    assert {name: own[name] for name in inspection.PARAMETERS} == inspection.PARAMETERS
-
-
 def test_every_line_gets_the_worker_s_own_verdict(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     lines = [line_of(case).replace(b"\n", b" ") for case in cases()]

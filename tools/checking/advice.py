@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from checking.census import Census
+from job.parameters import BY_NAME
 
-CHUNK_LIMIT = 150  # range values a task may have (the template's own bound)
+CHUNK_LIMIT = int(BY_NAME["ChunkSize"].most or 1)  # range values a task may have
 PLAIN_LINES = 15_000  # up to here a range value stays one line: no more than 100 full tasks
 FULL_TASK = 512  # lines; twice MaxConcurrency, so that the GPU stays full for most of a task
 LARGEST_TASK = 10_000  # lines; more would cost too much when a worker is lost

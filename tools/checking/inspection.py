@@ -14,37 +14,23 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, census
+from checking import census
 from checking.census import Census, Problem
 from host import runner
-from job.defaults import Defaults, JobError, read_defaults
+from job.defaults import Defaults, read_defaults
+from job.parameters import BY_NAME, TABLE, JobError
 from rows import ranges, source
 from rows.errors import CODES
 
 USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
-DIGITS = 9  # of a parameter that counts; the template's own bounds have fewer
 PAIRS = 5  # duplicate ids that are shown
 SHARED_LINES = 50_000  # from here on several processes pay
 PROCESSES = 4  # at most, since each takes 25 MB
-PARAMETERS = {  # the template's parameters that decide about rows, and their defaults there
-    "InputFile": "",
-    "InputUrl": "",
-    "Prompts": "1-10",
-    "BlockSize": "1",
-    "ChunkSize": "5",
-    "PromptTemplateFile": "",
-    "ModelName": "Qwen/Qwen2.5-7B-Instruct",
-    "MaxModelLen": "4096",
-    "MaxTokens": "512",
-    "Temperature": "0.7",
-    "SamplingParams": "",
-    "ResponseSchemaFile": "",
-    "SystemPrompt": "",
-    "OutputField": "generated_text",
-    "Endpoint": "auto",
-    "ServerUrl": "",
+DEFAULTS = {  # of the parameters that decide about rows, as texts
+    each.name: str(each.default) for each in TABLE if each.asks or each.checked
 }
 UNUSABLE = (source.SourceError, JobError, ranges.RangeError, OSError)
 
@@ -80,16 +66,16 @@ def check(
     limit: at most so many of the lines are looked at. keep: problems of one kind that are kept, None for all.
     Raises one of UNUSABLE when there is nothing to look at.
     """
-    given = {**PARAMETERS, **{name: value for name, value in parameters.items() if name in PARAMETERS}}
-    counted, not_checked = _census(given, keep, report)
+    values = read_values(parameters)
+    counted, not_checked = _census(values, keep, report)
     with tempfile.TemporaryDirectory(prefix="vllm-batch-") as folder:
-        found = source.prepare(given["InputFile"], "", Path(folder), lambda _: None)
+        found = source.prepare(values["InputFile"], "", Path(folder), lambda _: None)
         source.refuse_other_text(found)
-        wanted = _lines(given, found.lines)
+        wanted = _lines(values, found.lines)
         present = wanted.up_to(found.lines)
         looked_at = _first(present, limit)
         if report is None and len(looked_at) >= SHARED_LINES:
-            _share(counted, found, looked_at, given, keep)
+            _share(counted, found, looked_at, values, keep)
         else:
             _count(counted, found, looked_at)
     if len(looked_at) < len(present):
@@ -99,15 +85,21 @@ def check(
     return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked)
 
 
+def read_values(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of texts, and the defaults of what decides about rows. Raises job.JobError."""
+    known = {name: text for name, text in parameters.items() if name in BY_NAME}
+    return {name: BY_NAME[name].read(text) for name, text in {**DEFAULTS, **known}.items()}
+
+
 def _census(
-    given: Mapping[str, str], keep: int | None, report: Callable[[Problem], None] | None = None
+    values: Mapping[str, Any], keep: int | None, report: Callable[[Problem], None] | None = None
 ) -> tuple[Census, list[str]]:
     """Return an empty census by a job's parameters, and what of them cannot be checked here."""
-    defaults, not_checked = _defaults(given)
-    if given["ServerUrl"] and not given["ServerUrl"].lower().startswith(("http://", "https://")):
-        raise JobError(f"ServerUrl must begin with http:// or https://, got {given['ServerUrl']!r}")
-    fits = None if given["ServerUrl"] else whole_number(given, "MaxModelLen")
-    return Census(defaults, given["ModelName"], fits, keep=keep, report=report), not_checked
+    defaults, not_checked = _defaults(values)
+    if values["ServerUrl"] and not values["ServerUrl"].lower().startswith(("http://", "https://")):
+        raise JobError(f"ServerUrl must begin with http:// or https://, got {values['ServerUrl']!r}")
+    fits = None if values["ServerUrl"] else values["MaxModelLen"]
+    return Census(defaults, values["ModelName"], fits, keep=keep, report=report), not_checked
 
 
 def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
@@ -115,22 +107,22 @@ def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
         counted.add(number, raw)
 
 
-def _count_part(given: Mapping[str, str], keep: int | None, found: source.Source, part: ranges.Lines) -> Census:
+def _count_part(values: Mapping[str, Any], keep: int | None, found: source.Source, part: ranges.Lines) -> Census:
     """Count some lines in a process of its own."""
-    counted, _ = _census(given, keep)
+    counted, _ = _census(values, keep)
     _count(counted, found, part)
     counted.defaults = Defaults()  # a compiled template cannot travel back
     return counted
 
 
 def _share(
-    counted: Census, found: source.Source, lines: ranges.Lines, given: Mapping[str, str], keep: int | None
+    counted: Census, found: source.Source, lines: ranges.Lines, values: Mapping[str, Any], keep: int | None
 ) -> None:
     """Count many lines in a few processes."""
     parts = list(_parts(lines, SHARED_LINES // 2))
     count = min(PROCESSES, os.cpu_count() or 1)
     with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for part in pool.map(_count_part, repeat(given), repeat(keep), repeat(found), parts):
+        for part in pool.map(_count_part, repeat(values), repeat(keep), repeat(found), parts):
             counted.take(part)
 
 
@@ -156,13 +148,10 @@ def is_all(prompts: str) -> bool:
     return prompts.strip().lower() == "all"
 
 
-def _lines(given: Mapping[str, str], lines: int) -> ranges.Lines:
-    block_size = whole_number(given, "BlockSize")
-    if whole_number(given, "ChunkSize") > advice.CHUNK_LIMIT:
-        raise JobError(f"ChunkSize must be at most {advice.CHUNK_LIMIT}, got {given['ChunkSize']}")
-    if is_all(given["Prompts"]):
+def _lines(values: Mapping[str, Any], lines: int) -> ranges.Lines:
+    if is_all(values["Prompts"]):
         return ranges.Lines([range(1, lines + 1)])
-    return ranges.of_values(given["Prompts"], block_size)
+    return ranges.of_values(values["Prompts"], values["BlockSize"])
 
 
 def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
@@ -176,36 +165,14 @@ def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
     return count, pairs
 
 
-def whole_number(given: Mapping[str, str], name: str) -> int:
-    """Return a parameter that must be a whole number of at least 1, and of few digits. Raises job.JobError."""
-    text = given[name].strip()
-    if not (text.isdecimal() and len(text) <= DIGITS and int(text)):
-        raise JobError(f"{name} must be a whole number of at least 1 and at most {DIGITS} digits, got {text!r}")
-    return int(text)
-
-
-def _defaults(given: Mapping[str, str]) -> tuple[Defaults, list[str]]:
+def _defaults(values: Mapping[str, Any]) -> tuple[Defaults, list[str]]:
     """Return the job's defaults for rows, and what of them cannot be checked here."""
-    not_checked = []
-    template = given["PromptTemplateFile"]
-    if template and not census.HAS_JINJA:
-        not_checked.append("PromptTemplateFile: this Python has no jinja2 (pip install jinja2)")
-        Path(template).read_bytes()  # it must be there at least
-    try:
-        temperature = float(given["Temperature"])
-    except ValueError:
-        raise JobError(f"Temperature must be a number, got {given['Temperature']!r}") from None
-    made = read_defaults(
-        max_tokens=whole_number(given, "MaxTokens"),
-        temperature=temperature,
-        sampling_params=given["SamplingParams"],
-        system_prompt=given["SystemPrompt"],
-        template_file="" if not_checked else template,
-        schema_file=given["ResponseSchemaFile"],
-        output_field=given["OutputField"],
-        endpoint=given["Endpoint"],
-    )
-    return (census.without_template(made) if not_checked else made), not_checked
+    template = values["PromptTemplateFile"]
+    if not template or census.HAS_JINJA:
+        return read_defaults(values), []
+    Path(template).read_bytes()  # it must be there at least
+    defaults = read_defaults({**values, "PromptTemplateFile": ""})
+    return census.without_template(defaults), ["PromptTemplateFile: this Python has no jinja2 (pip install jinja2)"]
 
 
 def problems(checked: Checked) -> list[str]:

@@ -22,19 +22,15 @@ from pathlib import Path
 
 import bundle
 from host import files, runner
-from job import arguments
-from results import summary
+from job.parameters import FILES, SECRETS, flag
 from setup_env import cache, say
 
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
 JOB_MADE = re.compile(f"{JOB_ID.pattern}|Waiting for Job to be created")  # what `deadline bundle submit` says then
 USAGE = 2  # exit status of `deadline` for a command that it does not understand, or that lacks a farm or a queue
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE", "CREATE_FAILED", "UPLOAD_FAILED"})
-PATH_FILES = ("InputFile", "PromptTemplateFile", "ResponseSchemaFile")
-SECRETS = frozenset({"HfToken", "InputUrl", "OutputUrl"})  # presigned URLs are secrets too
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 20.0  # seconds between two looks at a job
 PATIENCE = 10  # looks that may fail one after another while the network is away
-MERGED = ("Prompts", "BlockSize", *(name for name, _ in (*arguments.REQUEST_PARAMETERS, *summary.JOB_PARAMETERS)))
 SAID = "| "  # before every line that a worker program says to people
 
 
@@ -186,7 +182,7 @@ def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
     listed = [{"name": name, "value": value} for name, value in values.items()]
     text = json.dumps({"parameterValues": listed}, indent=1)
     (folder / "parameter_values.json").write_text(text, encoding="utf-8")
-    files = [str(Path(values[name]).parent) for name in PATH_FILES if values.get(name)]
+    files = [str(Path(values[name]).parent) for name in FILES if values.get(name)]
     return sorted({*files, values["OutputDir"], values["JobScriptDir"]})
 
 
@@ -210,7 +206,7 @@ def merge(parameters: Mapping[str, str]) -> bool:
         return True
     command = [sys.executable, "-B", str(bundle.SCRIPTS / "aggregate.py")]
     command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
-    command += [f"{arguments.flag(name)}={parameters[name]}" for name in MERGED if name in parameters]
+    command += [f"{flag(name)}={parameters[name]}" for name in ("Prompts", "BlockSize") if name in parameters]
     done = subprocess.run(
         command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"}, check=False
     )

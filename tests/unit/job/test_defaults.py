@@ -8,26 +8,17 @@ from typing import Any
 
 import pytest
 
-from job.defaults import Defaults, JobError, read_defaults
+from job import parameters
+from job.defaults import Defaults, read_defaults
+from job.parameters import JobError
 from job.prompt_template import PromptTemplate, TemplateError
 from rows.errors import RowError
-
-PLAIN: dict[str, Any] = {
-    "max_tokens": 512,
-    "temperature": 0.7,
-    "sampling_params": "",
-    "system_prompt": "",
-    "template_file": "",
-    "schema_file": "",
-    "output_field": "generated_text",
-    "endpoint": "auto",
-}
 
 LIKE_MESSAGES = '[{"role": "system", "content": "Obey."}]'
 
 
 def defaults(**changed: Any) -> Defaults:
-    return read_defaults(**{**PLAIN, **changed})
+    return read_defaults({**parameters.defaults(), **changed})
 
 
 def test_a_job_lends_max_tokens_and_temperature() -> None:
@@ -35,36 +26,36 @@ def test_a_job_lends_max_tokens_and_temperature() -> None:
 
 
 def test_temperature_minus_one_leaves_it_to_the_model() -> None:
-    assert "temperature" not in defaults(temperature=-1).options
+    assert "temperature" not in defaults(Temperature=-1).options
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 def test_a_limit_in_sampling_params_beats_max_tokens(name: str) -> None:
-    options = defaults(sampling_params=json.dumps({name: 9, "top_p": 0.5})).options
+    options = defaults(SamplingParams=json.dumps({name: 9, "top_p": 0.5})).options
     assert options == {name: 9, "temperature": 0.7, "top_p": 0.5}
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"temperature": -0.5}, "^Temperature must be 0 or more, or -1"),
-        ({"sampling_params": "{"}, "^SamplingParams must be a JSON object"),
-        ({"sampling_params": "[1]"}, "^SamplingParams must be a JSON object"),
-        ({"sampling_params": "[" * 100_000}, "^SamplingParams must be a JSON object"),
-        ({"sampling_params": '{"top_p": 2}'}, '^SamplingParams: "top_p" must be a number more than 0 and at most 1'),
-        ({"sampling_params": '{"stream": true}'}, "^SamplingParams: .stream. has no place in a batch"),
-        ({"sampling_params": '{"model": "my-lora"}'}, "^SamplingParams: .model. is no option; name the model in"),
-        ({"sampling_params": '{"system": "Be brief."}'}, "^SamplingParams: .system. is no option; set SystemPrompt"),
-        ({"sampling_params": '{"messages": []}'}, "^SamplingParams: .messages. is no option"),
-        ({"sampling_params": '{"a": NaN}'}, "^SamplingParams must be a JSON object .*NaN is no number of JSON"),
-        ({"temperature": float("nan")}, "^Temperature must be 0 or more, or -1"),
-        ({"temperature": float("inf")}, "^Temperature must be 0 or more, or -1"),
-        ({"output_field": ""}, "^OutputField must be"),
-        ({"output_field": "error"}, "^OutputField must be a name that no other result has"),
-        ({"output_field": "reasoning"}, "^OutputField must be a name that no other result has"),
-        ({"endpoint": "images"}, "^Endpoint must be one of auto, chat"),
-        ({"template_file": "none.jinja"}, "^PromptTemplateFile 'none.jinja' cannot be read"),
-        ({"schema_file": "none.json"}, "^ResponseSchemaFile 'none.json' cannot be read"),
+        ({"Temperature": -0.5}, "^Temperature must be 0 or more, or -1"),
+        ({"SamplingParams": "{"}, "^SamplingParams must be a JSON object"),
+        ({"SamplingParams": "[1]"}, "^SamplingParams must be a JSON object"),
+        ({"SamplingParams": "[" * 100_000}, "^SamplingParams must be a JSON object"),
+        ({"SamplingParams": '{"top_p": 2}'}, '^SamplingParams: "top_p" must be a number more than 0 and at most 1'),
+        ({"SamplingParams": '{"stream": true}'}, "^SamplingParams: .stream. has no place in a batch"),
+        ({"SamplingParams": '{"model": "my-lora"}'}, "^SamplingParams: .model. is no option; name the model in"),
+        ({"SamplingParams": '{"system": "Be brief."}'}, "^SamplingParams: .system. is no option; set SystemPrompt"),
+        ({"SamplingParams": '{"messages": []}'}, "^SamplingParams: .messages. is no option"),
+        ({"SamplingParams": '{"a": NaN}'}, "^SamplingParams must be a JSON object .*NaN is no number of JSON"),
+        ({"Temperature": float("nan")}, "^Temperature must be 0 or more, or -1"),
+        ({"Temperature": float("inf")}, "^Temperature must be 0 or more, or -1"),
+        ({"OutputField": ""}, "^OutputField must be"),
+        ({"OutputField": "error"}, "^OutputField must be a name that no other result has"),
+        ({"OutputField": "reasoning"}, "^OutputField must be a name that no other result has"),
+        ({"Endpoint": "images"}, "^Endpoint must be one of auto, chat"),
+        ({"PromptTemplateFile": "none.jinja"}, "^PromptTemplateFile 'none.jinja' cannot be read"),
+        ({"ResponseSchemaFile": "none.json"}, "^ResponseSchemaFile 'none.json' cannot be read"),
     ],
 )
 def test_a_parameter_that_cannot_be_used_is_named_as_the_form_names_it(changed: dict[str, Any], words: str) -> None:
@@ -84,12 +75,12 @@ def test_a_parameter_that_cannot_be_used_is_named_as_the_form_names_it(changed: 
 def test_a_schema_that_is_none_is_refused_before_the_model_loads(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text(text, encoding="utf-8")
     with pytest.raises(JobError, match=f"^ResponseSchemaFile .*{words}"):
-        defaults(schema_file=str(tmp_path / "answer.json"))
+        defaults(ResponseSchemaFile=str(tmp_path / "answer.json"))
 
 
 def test_a_template_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.jinja").write_bytes(b"\xef\xbb\xbfSay {{ word }}.\n")
-    template = defaults(template_file=str(tmp_path / "t.jinja")).template
+    template = defaults(PromptTemplateFile=str(tmp_path / "t.jinja")).template
     assert template is not None
     assert template.render({"word": "hi"}) == "Say hi."
 
@@ -97,7 +88,7 @@ def test_a_template_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
 def test_a_template_that_does_not_compile_names_its_line(tmp_path: Path) -> None:
     (tmp_path / "t.jinja").write_text("a\n{% if %}\n", encoding="utf-8")
     with pytest.raises(JobError, match=r"^PromptTemplateFile t.jinja: line 2: "):
-        defaults(template_file=str(tmp_path / "t.jinja"))
+        defaults(PromptTemplateFile=str(tmp_path / "t.jinja"))
 
 
 @pytest.mark.parametrize(

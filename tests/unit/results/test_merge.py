@@ -309,25 +309,36 @@ def test_failures_all_over_the_file_take_no_range_each(tmp_path: Path, monkeypat
     assert max(asked) <= 4096
 
 
-def test_a_merge_by_hand_goes_on_with_what_the_job_recorded(job: Job) -> None:
-    job.shard({1: "a", 2: "!x"}, replace(job.header(), lines="1-2"))
-    given = ["--output-field=verdict", "--model-name=m", "--max-tokens=64", "--temperature=0", "--chunk-size=7"]
-    assert job.merge(*given, "--prompts=1-3", "--block-size=2") == 0
-    recorded = job.summary()["parameters"]
-    assert (recorded["ChunkSize"], recorded["MaxTokens"], recorded["Temperature"]) == (7, 64, 0.0)
-    rows = (job.output / "output.jsonl").read_bytes()
+def test_a_merge_by_hand_records_what_the_newest_shard_tells_of_its_job(job: Job) -> None:
+    old, new = {"MaxTokens": 64, "OutputField": "verdict"}, {"MaxTokens": 65, "Prompts": "1-3", "BlockSize": 2}
+    job.shard({1: "a"}, replace(job.header(), lines="1", parameters=old, created=LATE))
+    job.shard({2: "!x"}, replace(job.header(), lines="2", parameters=new, created=LATE + 1))
+    job.shard({2: "!x"}, job.header("1-2", created=EARLY))
     assert job.merge() == 0
-    assert job.summary()["parameters"] == recorded
-    assert (recorded["Prompts"], recorded["BlockSize"]) == ("1-3", 2)
-    assert (job.output / "output.jsonl").read_bytes() == rows
-    assert job.merge("--max-tokens=65") == 0
-    assert job.summary()["parameters"] == {**recorded, "MaxTokens": 65}
+    assert job.summary()["parameters"] == {**new}
+    assert job.merge("--prompts=1-4", "--block-size=1") == 0
+    assert job.summary()["parameters"] == {**new, "Prompts": "1-4", "BlockSize": 1}
+
+
+def test_a_merge_of_shards_of_earlier_releases_goes_on_with_what_the_summary_recorded(job: Job) -> None:
+    known = {"MaxTokens": 64, "OutputField": "verdict"}
+    job.shard({1: "a"}, replace(job.header(), lines="1", parameters=known))
+    job.merge()
+    job.shard({2: "b"}, job.header("1-2", created=LATE))
+    job.merge()
+    assert job.summary()["parameters"] == known
+
+
+def test_nothing_that_is_unknown_is_recorded(job: Job) -> None:
+    job.shard({1: "a"}, job.header("1"))
+    job.merge()
+    assert job.summary()["parameters"] == {}
 
 
 def test_what_another_input_s_job_recorded_is_not_taken(job: Job) -> None:
-    job.shard({1: "a"}, job.header("1"))
-    job.merge("--output-field=verdict")
+    job.shard({1: "a"}, replace(job.header("1"), parameters={"MaxTokens": 64}))
+    job.merge()
     job.input.write_bytes(INPUT[0] + b"\n" + INPUT[1] + b"\n")
     job.shard({1: "a"}, job.header("1"))
     job.merge()
-    assert job.summary()["parameters"]["OutputField"] == "generated_text"
+    assert job.summary()["parameters"] == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from dataclasses import replace
@@ -153,3 +154,21 @@ def test_a_header_of_other_types_is_refused(name: str, value: Any) -> None:
         return
     with pytest.raises(ShardError):
         Header.from_json(whole)
+
+
+@pytest.mark.parametrize(
+    ("told", "taken"),
+    [
+        ({"MaxTokens": 9, "Temperature": 1}, {"MaxTokens": 9, "Temperature": 1}),
+        ({"MaxTokens": "9", "Temperature": math.nan, "SystemPrompt": None, "BlockSize": True}, {}),
+        ({"HfToken": "secret", "InputUrl": "https://signed", "NoSuch": 1}, {}),
+        (None, {}),
+        ([1], {}),
+    ],
+    ids=["what is recorded", "other types", "what is never recorded", "nothing", "no object"],
+)  # fmt: skip
+def test_of_a_job_s_parameters_a_header_gives_those_that_are_recorded(
+    told: Any, taken: dict[str, Any], tmp_path: Path
+) -> None:
+    path = written(tmp_path, header=replace(HEADER, parameters=told))
+    assert shards.open_shard(path).header.parameters == taken
