@@ -46,7 +46,7 @@ def digest(text: str) -> str:
 
 def build() -> str:
     """Return the page."""
-    style = "".join((SOURCES / name).read_text(encoding="utf-8") for name in STYLES)
+    style = "".join((SOURCES / "css" / name).read_text(encoding="utf-8") for name in STYLES)
     code = script()
     page = (SOURCES / "page.html").read_text(encoding="utf-8")
     blocks = {"@STYLE_HASH@": digest(style), "@SCRIPT_HASH@": digest(code), "@STYLE@": style, "@SCRIPT@": code}

@@ -1,17 +1,19 @@
 // Puts the page together: what is shown, what a press or a key does. One `update` draws it all and may run at any time.
-import { isNarrow, makeActions } from "./actions.js";
-import { wireBulk } from "./bulk.js";
-import { Card } from "./card.js";
-import { byId, counted, make, markTab, setText, toast, wireTabs } from "./dom.js";
-import { ImportView } from "./import_view.js";
-import { wireKeys } from "./keys.js";
-import { EXAMPLE, KINDS } from "./kinds.js";
-import { pure } from "./pure.js";
-import { survey, Workspace } from "./state.js";
-import { Store } from "./store.js";
-import { SubmitView } from "./submit_view.js";
-import { Table } from "./table.js";
-import { TemplateView } from "./template_view.js";
+import { byId, make, setText } from "../../scripts/page/kit/dom.js";
+import { count, plural } from "../../scripts/page/kit/words.js";
+import { Card } from "./card/card.js";
+import { isNarrow, makeActions } from "./frame/actions.js";
+import { wireKeys } from "./frame/keys.js";
+import { EXAMPLE, KINDS } from "./frame/kinds.js";
+import { pure } from "./frame/pure.js";
+import { Workspace, survey } from "./frame/state.js";
+import { Store } from "./frame/store.js";
+import { markTab, toast, wireTabs } from "./frame/widgets.js";
+import { ImportView } from "./importing/import_view.js";
+import { wireBulk } from "./rows/bulk.js";
+import { Table } from "./rows/table.js";
+import { SubmitView } from "./submit/submit_view.js";
+import { TemplateView } from "./submit/template_view.js";
 
 const SURVEY_MS = 200; // counts follow the typing at this distance
 
@@ -34,15 +36,15 @@ const card = (page.card = new Card(workspace, ui, act));
 const importer = new ImportView(workspace, (rows, needTemplate) => {
   const bad = survey(rows, workspace.settings).bad.length;
   if (needTemplate)
-    toast(`${counted(rows.length, "row")} imported: a template can make their prompts`, "Template", () =>
+    toast(`${plural(rows.length, "row")} imported: a template can make their prompts`, "Template", () =>
       act.show("template"),
     );
   else if (bad)
-    toast(`${counted(rows.length, "row")} imported, ${counted(bad, "line")} to mend`, "Show", () => {
+    toast(`${plural(rows.length, "row")} imported, ${plural(bad, "line")} to mend`, "Show", () => {
       ui.onlyBad = true;
       act.open(rows[survey(rows, workspace.settings).bad[0]].id);
     });
-  else toast(`${counted(rows.length, "row")} imported`, "Undo", act.undo);
+  else toast(`${plural(rows.length, "row")} imported`, "Undo", act.undo);
   ui.active = rows[0].id;
   ui.view = "rows";
   ui.cardOpen = !isNarrow();
@@ -71,16 +73,16 @@ function update() {
   if (ui.view === "template") templateView.update();
   if (ui.view === "submit") submitView.update();
   clearTimeout(counting);
-  counting = setTimeout(count, SURVEY_MS);
+  counting = setTimeout(showCounts, SURVEY_MS);
 }
 
 let counting = 0;
 
-function count() {
+function showCounts() {
   const { bad } = survey(workspace.rows, workspace.settings);
-  setText(byId("count"), workspace.rows.length ? counted(workspace.rows.length, "row") : "No rows yet");
+  setText(byId("count"), workspace.rows.length ? plural(workspace.rows.length, "row") : "No rows yet");
   byId("bad-count").hidden = bad.length === 0;
-  setText(byId("bad-count"), counted(bad.length, "problem"));
+  setText(byId("bad-count"), plural(bad.length, "problem"));
 }
 
 function bars() {
@@ -98,9 +100,9 @@ function bars() {
 }
 
 function foot() {
-  const some = ui.selection.size ? `${ui.selection.size.toLocaleString("en")} selected · ` : "";
+  const some = ui.selection.size ? `${count(ui.selection.size)} selected · ` : "";
   const shown = table.filtered
-    ? `${table.shown.length.toLocaleString("en")} of ${counted(workspace.rows.length, "row")} shown · `
+    ? `${count(table.shown.length)} of ${plural(workspace.rows.length, "row")} shown · `
     : "";
   setText(byId("foot"), `${some}${shown}`);
   byId("nothing").hidden = table.shown.length > 0;

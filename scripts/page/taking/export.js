@@ -1,6 +1,7 @@
 // Taking rows along: JSONL byte for byte, CSV that no spreadsheet runs, failed lines to submit again.
 import { resultText } from "../data/kinds.js";
-import { asText, tokens } from "../kit/exact.js";
+import { asText } from "../kit/exact.js";
+import { remove } from "../kit/jsontext.js";
 import { plural } from "../kit/words.js";
 import { save, say } from "../views/toast.js";
 
@@ -74,33 +75,7 @@ const ADDED = { prompt: ["error"], runpod: ["status", "output", "error"], bedroc
 function inputLine(view, raw) {
   if (raw.input.length) return raw.input.slice();
   const added = ADDED[view.dialect];
-  return added ? new TextEncoder().encode(withoutMembers(view.output, added)) : null;
-}
-
-/** A JSON object's text without some members; the rest stays as it was written. */
-function withoutMembers(text, names) {
-  const members = [];
-  let depth = 0;
-  let at = 0;
-  let start = 1;
-  let name = null;
-  const close = (end) => name !== null && members.push({ name, text: text.slice(start, end) });
-  const offset = text.indexOf("{");
-  for (const token of tokens(text.slice(offset))) {
-    const place = offset + at;
-    at += token.text.length;
-    if (token.kind === "mark" && "{[".includes(token.text)) {
-      if (++depth === 1) start = place + 1;
-    } else if (token.kind === "mark" && "}]".includes(token.text)) {
-      if (--depth === 0) close(place);
-    } else if (depth === 1 && token.text === ",") {
-      close(place);
-      start = place + 1;
-      name = null;
-    } else if (depth === 1 && name === null && token.kind === "string") name = JSON.parse(token.text);
-  }
-  const kept = members.filter((member) => !names.includes(member.name)).map((member) => member.text);
-  return `{${kept.join(",").replace(/^\s+/, "")}}`;
+  return added ? new TextEncoder().encode(added.reduce((text, name) => remove(text, [name]), view.output)) : null;
 }
 
 /** Save the failed rows' input lines as retry.jsonl. */
