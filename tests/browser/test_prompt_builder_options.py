@@ -61,8 +61,8 @@ def test_an_option_is_set_and_taken_out_again(one_page: Page, label: str, typed:
     ("label", "typed", "said"),
     [
         ("Temperature", "hot", '"temperature" must be a number 0 or more, got "hot"'),
-        ("Max tokens", "0", '"max_tokens" must be a whole number, 1 or more, got 0'),
-        ("Max tokens", "1.0", '"max_tokens" must be a whole number, 1 or more, got 1.0'),
+        ("Max tokens", "-1", '"max_tokens" must be a whole number, 0 or more, got -1'),
+        ("Max tokens", "1.5", '"max_tokens" must be a whole number, 0 or more, got 1.5'),
         ("Top p", "0", '"top_p" must be a number more than 0 and at most 1, got 0'),
         ("Response format", "{", '"response_format" must be an object, got "{"'),
     ],
