@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import datetime as dt
-import json
 import os
 import signal
 import socket
@@ -43,8 +41,7 @@ from results.record import Record
 from rows import ranges, source
 from rows.row import is_blank
 
-NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
-NOTICE_MARGIN = 10.0  # seconds of the notice kept for closing files
+NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
 STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
 EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
@@ -211,7 +208,7 @@ class Chunk:
         def notice() -> None:
             canceled.set()
             dispatcher.stop()
-            left = _notice_seconds(Path.cwd())
+            left = max(0.0, runner.notice_seconds(Path.cwd()) - NOTICE_MARGIN)
             runner.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
             loop.call_later(left, give_up)
 
@@ -223,17 +220,6 @@ class Chunk:
         past = len(self._lines) - self._tally.rows
         if past:
             runner.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
-
-
-def _notice_seconds(folder: Path) -> float:
-    """Return how long the host lets a canceled action live, less a margin. Source: `cancel_info.json`, NotifyEnd."""
-    try:
-        text = json.loads((folder / "cancel_info.json").read_text(encoding="utf-8"))["NotifyEnd"]
-        end = dt.datetime.fromisoformat(text)
-        left = (end - dt.datetime.now(dt.UTC)).total_seconds()
-    except (OSError, ValueError, KeyError, TypeError):
-        left = NOTICE_SECONDS
-    return max(0.0, left - NOTICE_MARGIN)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,17 @@ Source: the Open Job Description wiki, "How Jobs Are Run", section "Stdout/Stder
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 STATUS_LIMIT = 1024  # characters; the host takes 4,096, a person reads far fewer
 LINE_LIMIT = 8_000  # characters; the host cuts a line at 64,000
+NOTICE_SECONDS = 100.0  # to finish in, when the host does not say how long
+LONGEST_NOTICE = 600.0  # seconds that the specification allows; more is a clock that was set back
 PREFIX = "| "  # before every line of ordinary text, so that none can begin with a directive's name
 
 
@@ -55,6 +59,16 @@ def run(main: Callable[[], int]) -> int:
         say("".join(traceback.format_exception(error)))
         fail(f"internal error: {type(error).__name__}: {error}")
         return 1
+
+
+def notice_seconds(folder: Path) -> float:
+    """Return how long the host lets a canceled action live. Source: `cancel_info.json` in its folder, NotifyEnd."""
+    try:
+        text = json.loads((folder / "cancel_info.json").read_text(encoding="utf-8"))["NotifyEnd"]
+        left = (dt.datetime.fromisoformat(text) - dt.datetime.now(dt.UTC)).total_seconds()
+    except (OSError, ValueError, KeyError, TypeError):
+        return NOTICE_SECONDS
+    return min(left, LONGEST_NOTICE)
 
 
 def set_secret(name: str, value: str) -> None:

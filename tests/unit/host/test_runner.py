@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -50,3 +51,23 @@ def test_a_secret_with_a_line_break_is_one_json_directive(capsys: pytest.Capture
     runner.set_secret("TOKEN", "a\nb")
     (line,) = printed(capsys)
     assert json.loads(line.removeprefix("openjd_redacted_env: ")) == "TOKEN=a\nb"
+
+
+@pytest.mark.parametrize(
+    ("content", "seconds"),
+    [
+        (None, runner.NOTICE_SECONDS),
+        ("torn", runner.NOTICE_SECONDS),
+        ('{"NotifyEnd": 5}', runner.NOTICE_SECONDS),
+        ('{"NotifyEnd": "2999-01-01T00:00:00Z"}', runner.LONGEST_NOTICE),  # a clock that was set back
+    ],
+)
+def test_the_hosts_notice_is_one_that_it_may_give(content: str | None, seconds: float, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "cancel_info.json").write_text(content, encoding="utf-8")
+    assert runner.notice_seconds(tmp_path) == seconds
+
+
+def test_a_notice_that_is_over_leaves_no_time(tmp_path: Path) -> None:
+    (tmp_path / "cancel_info.json").write_text('{"NotifyEnd": "2000-01-01T00:00:00Z"}', encoding="utf-8")
+    assert runner.notice_seconds(tmp_path) < 0
