@@ -33,7 +33,7 @@ from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
 from page.writer import Page
 from results import summary
-from results.in_order import Raws, Results, page_row
+from results.in_order import Raws, Results, make_page_row
 from results.merge import Merge
 from results.retry import DAMAGED, Retry, find_input
 from rows import ranges, source
@@ -105,8 +105,8 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
     values = _job_values(merge, given, output)
     field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
     with contextlib.closing(merge), Page(output) as page:
-        tally = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
-        whole = summary.made(tally, merge, values)
+        counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
+        whole = summary.summarise(counts, merge, values)
         text = json.dumps(whole, indent=2, ensure_ascii=False)
         files.write_whole(output / "summary.json", text.encode("utf-8", "replace") + b"\n")
         report = page.write(output / "results.html", whole)
@@ -170,9 +170,9 @@ def _old_summary(output: Path) -> dict[str, Any]:
     return {"input": {"sha256": ""}, "parameters": {}}
 
 
-def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
+def _write_rows(results: Results, output: Path, page: Page) -> summary.Counts:
     """Write output.jsonl, errors.jsonl and retry.jsonl, give the page its rows, and count, all in one pass."""
-    tally = summary.Tally()
+    counts = summary.Counts()
     inputs = Raws(results.merge.input, iter(results.present))
     digest = hashlib.sha256()
     retried, blank = array.array("Q"), array.array("Q")
@@ -181,7 +181,7 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
             stack.enter_context(files.open_whole(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
         )
         for line, record, shard, raw in results:
-            tally.add(line, record.head, is_missing=shard is None)
+            counts.add(line, record.head, is_missing=shard is None)
             if record.head["status"] == "blank":
                 if shard is None:
                     blank.append(line)
@@ -193,8 +193,8 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
                     retried.append(line)
                     retry_file.write(raw + b"\n")
                     digest.update(raw + b"\n")
-            beside = inputs.of(line) if record.head["dialect"] in NEEDS_INPUT and page.has_room() else None
-            page.add(page_row(line, record, shard, raw or beside or b""))
+            beside = inputs.find(line) if record.head["dialect"] in NEEDS_INPUT and page.has_room() else None
+            page.add(make_page_row(line, record, shard, raw or beside or b""))
         for file in (results_file, errors_file, retry_file):
             file.flush()  # a full disk shows before the first of them takes its name
         if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
@@ -203,7 +203,7 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Tally:
             Retry.write(
                 results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried), ranges.write(blank)
             )
-    return tally
+    return counts
 
 
 def _report(whole: dict[str, Any], output: Path) -> None:

@@ -24,7 +24,7 @@ from asking.client import Client, room_for
 from asking.dispatcher import Dispatcher, Limits
 from asking.patience import Patience
 from asking.pending import Pending, prepare
-from asking.progress import Tally
+from asking.progress import Progress
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
 from engine.address import read_key
@@ -93,7 +93,7 @@ class Chunk:
         self._lines = ranges.of_values(chunk, values["BlockSize"])
         self._folder = output_dir / "output" / "results"
         self._watch = Watch(session, self._note, read_key())
-        self._tally = Tally(len(self._lines.up_to(self._source.lines)))
+        self._progress = Progress(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
@@ -109,7 +109,7 @@ class Chunk:
                 runner.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
             dispatcher = self._dispatcher()
             canceled = self._listen(dispatcher)
-            showing = asyncio.create_task(self._tally.keep_showing())
+            showing = asyncio.create_task(self._progress.keep_showing())
             try:
                 await dispatcher.run(self._pending(kept.keys()))
             except (asyncio.CancelledError, ServerGone):  # when canceled: the notice ran out, or no server to wait for
@@ -117,11 +117,11 @@ class Chunk:
                     raise
             finally:
                 showing.cancel()
-            self._tally.show(at_once=True)
-            if self._tally.done < self._tally.rows:
-                raise Canceled(f"ended with {self._tally.done} of {self._tally.rows} rows done; they are kept")
+            self._progress.show(at_once=True)
+            if self._progress.done < self._progress.rows:
+                raise Canceled(f"ended with {self._progress.done} of {self._progress.rows} rows done; they are kept")
             path = self._writer.finish(self._watch.loads)
-        runner.say(f"{path.name}: {self._tally.done} rows, {self._tally.failed} failed")
+        runner.say(f"{path.name}: {self._progress.done} rows, {self._progress.failed} failed")
         self._say_past_end()
 
     def _header(self) -> shards.Header:
@@ -163,7 +163,7 @@ class Chunk:
         """Return what is to be asked, lazily and in the order in which it is asked."""
         missing = (RawLine(*numbered) for numbered in self._source.read(self._lines) if numbered[0] not in answered)
         asks = (pending for pending in map(self._prepare, missing) if pending)
-        return order.in_order(asks)
+        return order.arrange(asks)
 
     def _prepare(self, line: RawLine) -> Pending | None:
         """Return a line's request; a blank line and one that cannot be asked are recorded here."""
@@ -187,12 +187,12 @@ class Chunk:
 
     def _add(self, record: Record) -> None:
         self._writer.add(record)
-        self._tally.add(record.head)
-        self._tally.show()
+        self._progress.add(record.head)
+        self._progress.show()
         limit = self._values["MaxFailedPercent"]
-        if limit < 100 and self._tally.failed * 100 > limit * self._tally.rows:
+        if limit < 100 and self._progress.failed * 100 > limit * self._progress.rows:
             raise TooManyFailures(
-                f"{self._tally.failed} of the chunk's {self._tally.rows} rows failed, more than MaxFailedPercent "
+                f"{self._progress.failed} of the chunk's {self._progress.rows} rows failed, more than MaxFailedPercent "
                 f"({limit:g}) allows; the last: {runner.printable(record.output.decode('utf-8', 'replace'), 600)}"
             )
 
@@ -217,7 +217,7 @@ class Chunk:
         return canceled
 
     def _say_past_end(self) -> None:
-        past = len(self._lines) - self._tally.rows
+        past = len(self._lines) - self._progress.rows
         if past:
             runner.say(f"{past} lines of this chunk are past the end of the input ({self._source.lines:,} lines)")
 

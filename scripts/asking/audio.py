@@ -23,24 +23,24 @@ TIMEOUT = aiohttp.ClientTimeout(total=600, sock_connect=60, sock_read=60)  # sec
 BLOCK = 1 << 16  # bytes read at a time
 
 
-async def fetched(url: str) -> tuple[str, bytes]:
+async def fetch(url: str) -> tuple[str, bytes]:
     """Return (file name, content). Raises RowError for what will never be had, Unanswered for what may be later."""
     if url.startswith("data:"):
-        return "audio", _data(url)
+        return "audio", _decode_data(url)
     if not url.startswith(("http://", "https://")):
         raise RowError("invalid_value", '"file_url" must be an http, https or data URL')
     try:
-        content = await _downloaded(url)
+        content = await _download(url)
     except (aiohttp.InvalidURL, ValueError):  # their texts hold the whole URL
         raise RowError("invalid_value", f'"file_url" {shown(url)} is no URL that can be asked') from None
     except (aiohttp.ClientError, OSError) as error:
-        raise _unavailable(url, error) from None
+        raise _explain(url, error) from None
     if len(content) > SIZE_LIMIT:
         raise RowError("invalid_value", f'"file_url" {shown(url)} is larger than {SIZE_LIMIT:,} bytes')
     return urllib.parse.urlsplit(url).path.rpartition("/")[2] or "audio", content
 
 
-async def _downloaded(url: str) -> bytes:
+async def _download(url: str) -> bytes:
     """Return a file's bytes, or a little more than the limit of them."""
     content = bytearray()
     async with (
@@ -54,14 +54,14 @@ async def _downloaded(url: str) -> bytes:
     return bytes(content)
 
 
-def _unavailable(url: str, error: Exception) -> Unanswered:
+def _explain(url: str, error: Exception) -> Unanswered:
     status = error.status if isinstance(error, aiohttp.ClientResponseError) else None
     reason = f"HTTP {status}" if status else str(error) or type(error).__name__
     failure = Failure("file_unavailable", f'"file_url" {shown(url)}: {reason}')
     return Unanswered(failure, passing=status is None or transfer.may_pass(status))
 
 
-def _data(url: str) -> bytes:
+def _decode_data(url: str) -> bytes:
     head, comma, data = url.partition(",")
     if not comma:
         raise RowError("invalid_value", '"file_url" is a data URL without data')

@@ -185,7 +185,7 @@ class Dispatcher:
     async def _post(self, pending: Pending) -> Answer:
         if not pending.ask.file_url:
             return await self._client.post(pending.ask, pending.encoded)
-        files = {"file": await audio.fetched(pending.ask.file_url)}
+        files = {"file": await audio.fetch(pending.ask.file_url)}
         return await self._client.post(pending.ask, pending.encoded, files)
 
     async def _died(self, generation: int) -> bool:

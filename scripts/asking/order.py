@@ -15,7 +15,7 @@ from job.options import budget_of
 WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
 
 
-def in_order(asks: Iterator[Pending]) -> Iterator[Pending]:
+def arrange(asks: Iterator[Pending]) -> Iterator[Pending]:
     """Yield all rows, taking no more than a window of them at once."""
     while window := _window(asks):
         window.sort(key=lambda pending: (-_budget(pending), pending.encoded))

@@ -13,7 +13,7 @@ STATUS_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class Tally:
+class Progress:
     """What the chunk's status line says."""
 
     rows: int

@@ -60,12 +60,12 @@ class Failure:
     attempts: int = 0
     body: str = ""
 
-    @classmethod
-    def of(cls, error: Exception) -> Failure:
+    @staticmethod
+    def of(error: Exception) -> Failure:
         """Return the failure of a row that cannot be asked, or that met an error which nobody thought of."""
         if isinstance(error, RowError):
-            return cls(error.code, error.message)
-        return cls("internal_error", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
+            return Failure(error.code, error.message)
+        return Failure("internal_error", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])
 
     @property
     def http_status(self) -> int:

@@ -119,7 +119,7 @@ class Spool:
     def _compress(self) -> None:
         """Hand the collected rows to the compressor; wait where it is behind."""
         block = Block(first=self._pending[0].line, rows=len(self._pending), raw=self._pending_bytes)
-        self._compressing.append((block, self._compressor.submit(_compressed, self._pending)))
+        self._compressing.append((block, self._compressor.submit(_compress_rows, self._pending)))
         self._pending, self._pending_bytes = [], 0
         if len(self._compressing) > AHEAD:
             self._write_oldest()
@@ -145,7 +145,7 @@ class Spool:
         self._file.close()
 
 
-def _compressed(rows: list[PageRow]) -> bytes:
+def _compress_rows(rows: list[PageRow]) -> bytes:
     """Return a finished block's text."""
     return to_text(zlib.compress(pack(rows), LEVEL))
 
@@ -159,8 +159,8 @@ def pack(rows: list[PageRow]) -> bytes:
         "endpoint": [row.endpoint for row in rows],
         "output": [len(row.output) for row in rows],
         "input": [len(row.input) for row in rows],
-        "started": [_rounded(row.started) for row in rows],
-        "seconds": [_rounded(row.seconds) for row in rows],
+        "started": [_round(row.started) for row in rows],
+        "seconds": [_round(row.seconds) for row in rows],
         "attempts": [row.attempts for row in rows],
         "worker": [row.worker for row in rows],
     }
@@ -168,7 +168,7 @@ def pack(rows: list[PageRow]) -> bytes:
     return b"\n".join([head, b"".join(_bytes(rows))])
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     """Return a time to the millisecond; JSON has no word for infinity."""
     return None if value is None or not math.isfinite(value) else round(value, 3)
 

@@ -14,7 +14,7 @@ MAX_BUCKETS = 4_096  # over all lanes; more would be finer than a screen
 BINS_A_DOUBLING = 2  # of the histogram of latencies, which is logarithmic
 
 
-class Tally:
+class Figures:
     """Counts rows, their finishing times by worker, and their latencies."""
 
     def __init__(self) -> None:

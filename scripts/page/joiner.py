@@ -42,7 +42,7 @@ def join(entry: Path) -> str:
         for source, names in module.imports:
             if unknown := set(names) - set(given[source]):
                 raise JoinError(f"{module.path}: {source.name} exports no {', '.join(sorted(unknown))}")
-    return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_scoped(m, entry) for m in modules) + "})();\n"
+    return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_wrap(m, entry) for m in modules) + "})();\n"
 
 
 def order(entry: Path) -> list[Module]:
@@ -70,7 +70,7 @@ def read_module(path: Path) -> Module:
     except OSError as error:
         raise JoinError(f"{path}: {error.strerror}") from None
     imports = tuple(((path.parent / source).resolve(), _names(names)) for names, source in _IMPORT.findall(text))
-    exports = tuple(_declared(_EXPORT, text))
+    exports = tuple(_find_names(_EXPORT, text))
     body = _EXPORT.sub("", _IMPORT.sub("", text))
     module = Module(path, imports, exports, body)
     if fault := next(_faults(module), ""):
@@ -82,7 +82,7 @@ def _names(listed: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in listed.split(",") if name.strip())
 
 
-def _declared(pattern: re.Pattern[str], text: str) -> list[str]:
+def _find_names(pattern: re.Pattern[str], text: str) -> list[str]:
     """List the names that declarations of a pattern make, each alone or in a pattern such as `{ a, b }`."""
     return [name for one, some in pattern.findall(text) for name in (one, *re.findall(r"\w+", some)) if name]
 
@@ -94,14 +94,14 @@ def _faults(module: Module) -> Iterator[str]:
     if _END.search(module.body):
         yield "would end its own element"
     imported = [name for _, names in module.imports for name in names]
-    names = imported + _declared(_DECLARED, module.body)
+    names = imported + _find_names(_DECLARED, module.body)
     if twice := sorted({name for name in names if names.count(name) > 1}):
         yield f"declared twice: {', '.join(twice)}"
     if idle := [name for name in imported if not re.search(rf"\b{name}\b", module.body)]:
         yield f"imported and not used: {', '.join(idle)}"
 
 
-def _scoped(module: Module, entry: Path) -> str:
+def _wrap(module: Module, entry: Path) -> str:
     """Return a module as a function that runs once: what it imports first, what it exports last."""
 
     def slot(path: Path) -> str:

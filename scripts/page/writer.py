@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self
 from host import files
 from job import parameters
 from page.blocks import PageRow, Spool
-from page.figures import Tally
+from page.figures import Figures
 from page.joiner import join
 
 __all__ = ["Page", "PageReport", "PageRow"]
@@ -45,7 +45,7 @@ class Page:
     """Takes rows one by one and writes them as one page below `folder`. Use as a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        self._tally = Tally()
+        self._figures = Figures()
         self._kept, self._failed = Spool(folder), Spool(folder)
 
     def __enter__(self) -> Self:
@@ -61,7 +61,7 @@ class Page:
 
     def add(self, row: PageRow) -> None:
         """Take a row."""
-        self._tally.add(row)
+        self._figures.add(row)
         if row.status != "succeeded":
             if self._failed.rows < MAX_ROWS and self._failed.raw < MAX_FAILED_BYTES:
                 self._failed.add(row)
@@ -70,7 +70,7 @@ class Page:
 
     def write(self, path: Path, summary: dict[str, Any]) -> PageReport:
         """Write the page of the rows taken to `path`; it appears whole, under a temporary name until then."""
-        kept, failed, tally = self._kept, self._failed, self._tally
+        kept, failed, tally = self._kept, self._failed, self._figures
         kept.flush()
         failed.flush()
         _fit(kept, failed)

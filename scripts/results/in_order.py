@@ -41,7 +41,7 @@ class Results:
         raws = Raws(self.merge.input, (n for n in self.present if not self.merge.succeeded(n)))
         retry = self.merge.input.retry
         for line in self.present:
-            raw = None if self.merge.succeeded(line) else raws.of(line)
+            raw = None if self.merge.succeeded(line) else raws.find(line)
             if found := self.merge.record(line):
                 record, shard = found
                 yield line, record, shard, raw
@@ -51,7 +51,7 @@ class Results:
             yield line, _missing_record(line, raw, self.defaults), None, raw
 
 
-def page_row(line: int, record: Record, shard: Shard | None, raw: bytes) -> PageRow:
+def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes) -> PageRow:
     """Return a result as results.html takes it."""
     head = record.head
     return PageRow(
@@ -72,23 +72,23 @@ class Raws:
     """Looks up lines of the input in ascending order."""
 
     def __init__(self, source: Input, lines: Iterator[int]) -> None:
-        self._found = _raws(source, lines)
+        self._found = _read_raws(source, lines)
         self._ahead: tuple[int, bytes] | None = None
 
-    def of(self, line: int) -> bytes | None:
+    def find(self, line: int) -> bytes | None:
         """Return a line's bytes, or None when the job's file does not hold it: a retry.jsonl holds some lines only."""
         while self._ahead is None or self._ahead[0] < line:
             self._ahead = next(self._found, (sys.maxsize, b""))
         return self._ahead[1] if self._ahead[0] == line else None
 
 
-def _raws(source: Input, lines: Iterator[int]) -> Iterator[tuple[int, bytes]]:
+def _read_raws(source: Input, lines: Iterator[int]) -> Iterator[tuple[int, bytes]]:
     """Yield (line, bytes) of ascending lines, some thousands at a time: scattered ones take memory as ranges do."""
     while batch := list(itertools.islice(lines, BATCH)):
-        yield from source.raw(Lines(_runs(batch)))
+        yield from source.raw(Lines(_join_runs(batch)))
 
 
-def _runs(numbers: Iterable[int]) -> Iterator[range]:
+def _join_runs(numbers: Iterable[int]) -> Iterator[range]:
     """Join ascending numbers into ranges."""
     start = stop = 0
     for number in numbers:

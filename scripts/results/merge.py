@@ -48,12 +48,12 @@ class Merge:
 
     def take(self, folder: Path) -> None:
         """Take every shard of the input in a folder; what is left alone is noted."""
-        retries = self._retries(folder)
+        retries = self._find_retries(folder)
         foreign: dict[str, int] = {}
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if RETRY_NAME.fullmatch(path.name) or _is_hidden(path):
                 continue
-            shard = self._opened(path)
+            shard = self._open(path)
             if shard is None:
                 continue
             sha256 = shard.header.input_sha256
@@ -68,7 +68,7 @@ class Merge:
         for name, count in foreign.items():
             self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
 
-    def _retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
+    def _find_retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
         found: dict[str, list[Retry]] = {}
         for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
             try:
@@ -83,7 +83,7 @@ class Merge:
                 same.append(retry)
         return dict(found)
 
-    def _opened(self, path: Path) -> Shard | None:
+    def _open(self, path: Path) -> Shard | None:
         unfinished = shards.PARTIAL.fullmatch(path.name) is not None
         if not unfinished and not shards.NAME.fullmatch(path.name):
             self.notes.append(f"{path.name!r} is no shard's name and is left alone")
@@ -166,7 +166,7 @@ class Merge:
         if self._rank[line] == _NONE:
             return None
         place = self._shard[line]
-        file = self._file(place)
+        file = self._open_file(place)
         file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
         try:
             record = decode_record(file.read(self._length[line]))
@@ -177,7 +177,7 @@ class Merge:
             record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
         return record, self.used[place]
 
-    def _file(self, place: int) -> BinaryIO:
+    def _open_file(self, place: int) -> BinaryIO:
         if place not in self._files:
             if len(self._files) >= OPEN_FILES:
                 self._files.pop(next(iter(self._files))).close()

@@ -17,7 +17,7 @@ LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
 @dataclass
-class Tally:
+class Counts:
     """Counts over every requested line that the input has."""
 
     succeeded: int = 0
@@ -52,58 +52,58 @@ class Tally:
         self.completion_tokens += head.get("out") or 0
 
 
-def made(tally: Tally, merge: Merge, values: Mapping[str, Any]) -> dict[str, Any]:
+def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the summary; `values` are what is known of the job's parameters.
 
     Raises AssertionError when the counts do not add up: that would be a fault here.
     """
     requested = len(merge.requested)
     present = len(merge.requested.up_to(merge.input.lines))
-    if tally.succeeded + tally.failed + tally.blank != present:
-        raise AssertionError(f"{present} lines were asked for, {tally} accounts for another number")
+    if counts.succeeded + counts.failed + counts.blank != present:
+        raise AssertionError(f"{present} lines were asked for, {counts} accounts for another number")
     seconds = merge.busy()
     loads = {load for shard in merge.used for load in shard.loads}
     return {
         "requested": requested,
-        "succeeded": tally.succeeded,
-        "failed": tally.failed,
-        "missing": tally.missing,
-        "blank": tally.blank,
+        "succeeded": counts.succeeded,
+        "failed": counts.failed,
+        "missing": counts.missing,
+        "blank": counts.blank,
         "past_end": requested - present,
         "not_requested": merge.input.lines - present,
-        "rerun": _rerun(tally),
-        "truncated": tally.truncated,
-        "prompt_tokens": tally.prompt_tokens,
-        "completion_tokens": tally.completion_tokens,
+        "rerun": _find_rerun(counts),
+        "truncated": counts.truncated,
+        "prompt_tokens": counts.prompt_tokens,
+        "completion_tokens": counts.completion_tokens,
         "seconds": round(seconds, 3),
-        "tokens_per_second": round(tally.completion_tokens / seconds, 2) if seconds else 0.0,
+        "tokens_per_second": round(counts.completion_tokens / seconds, 2) if seconds else 0.0,
         "model_loads": len(loads),
-        "errors": dict(tally.errors.most_common()),
-        "dialects": dict(tally.dialects),
-        "endpoints": dict(tally.endpoints),
+        "errors": dict(counts.errors.most_common()),
+        "dialects": dict(counts.dialects),
+        "endpoints": dict(counts.endpoints),
         "model": merge.newest.header.model if merge.newest else values.get("ModelName", ""),
         "input": {"name": merge.input.name, "sha256": merge.input.sha256, "lines": merge.input.lines},
-        "started": _iso(merge.started) if merge.finished else None,
-        "finished": _iso(merge.finished) if merge.finished else None,
+        "started": _write_time(merge.started) if merge.finished else None,
+        "finished": _write_time(merge.finished) if merge.finished else None,
         "workers": len({shard.header.worker for shard in merge.used}),
         "shards": len(merge.used),
         "parameters": parameters.record(values),
         "records": {
-            "total": tally.succeeded + tally.failed,
-            "processed": tally.succeeded + tally.failed - tally.missing,
-            "success": tally.succeeded,
-            "error": tally.failed,
-            "input_tokens": tally.prompt_tokens,
-            "output_tokens": tally.completion_tokens,
+            "total": counts.succeeded + counts.failed,
+            "processed": counts.succeeded + counts.failed - counts.missing,
+            "success": counts.succeeded,
+            "error": counts.failed,
+            "input_tokens": counts.prompt_tokens,
+            "output_tokens": counts.completion_tokens,
         },
         "notes": merge.notes,
     }
 
 
-def _rerun(tally: Tally) -> str | None:
-    expression = ranges.write(tally.failed_lines)
+def _find_rerun(counts: Counts) -> str | None:
+    expression = ranges.write(counts.failed_lines)
     return expression if 0 < len(expression) <= ranges.EXPRESSION_LIMIT else None
 
 
-def _iso(seconds: float) -> str:
+def _write_time(seconds: float) -> str:
     return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

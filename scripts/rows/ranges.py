@@ -114,7 +114,7 @@ class Lines:
     """An immutable set of line numbers, kept as ascending disjoint ranges (numbers next to each other are joined)."""
 
     def __init__(self, ranges: Iterable[range] = ()) -> None:
-        self.ranges: tuple[range, ...] = tuple(_joined(ranges))
+        self.ranges: tuple[range, ...] = tuple(_join(ranges))
 
     def __iter__(self) -> Iterator[int]:
         for numbers in self.ranges:
@@ -144,10 +144,10 @@ def _count_up_to(numbers: range, last: int) -> int:
     return len(range(numbers.start, min(numbers[-1], last) + 1, numbers.step)) if numbers.start <= last else 0
 
 
-def _joined(ranges: Iterable[range]) -> Iterator[range]:
+def _join(ranges: Iterable[range]) -> Iterator[range]:
     """Yield the union as disjoint ranges; a stepped range that meets another is taken apart into its numbers."""
     pending: range | None = None
-    for numbers in _apart(sorted((r for r in ranges if r), key=lambda r: (r.start, r[-1]))):
+    for numbers in _take_apart(sorted((r for r in ranges if r), key=lambda r: (r.start, r[-1]))):
         if pending is None:
             pending = numbers
         elif pending.step == numbers.step == 1 and numbers.start <= pending.stop:
@@ -159,7 +159,7 @@ def _joined(ranges: Iterable[range]) -> Iterator[range]:
         yield pending
 
 
-def _apart(ordered: list[range]) -> list[range]:
+def _take_apart(ordered: list[range]) -> list[range]:
     """Return ranges of which no stepped one overlaps another, ascending by their start."""
     single = [range(r.start, r.start + 1) if len(r) == 1 else r for r in ordered]
     meets = [False] * len(single)

@@ -21,8 +21,8 @@ WAV = bytes(range(256))
 ROUTE = "/v1/audio/transcriptions"
 
 
-def fetched(url: str) -> tuple[str, bytes]:
-    return asyncio.run(audio.fetched(url))
+def fetch(url: str) -> tuple[str, bytes]:
+    return asyncio.run(audio.fetch(url))
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     [("data:audio/wav;base64,AAEC", b"\0\1\2"), ("data:,a%20b", b"a b"), ("data:audio/wav;base64,", b"")],
 )
 def test_a_data_url_is_read(url: str, content: bytes) -> None:
-    assert fetched(url) == ("audio", content)
+    assert fetch(url) == ("audio", content)
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_a_data_url_is_read(url: str, content: bytes) -> None:
 )
 def test_what_is_no_url_of_audio_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(RowError) as raised:
-        fetched(url)
+        fetch(url)
     assert raised.value.code == "invalid_value"
     assert "secret" not in raised.value.message
 
 
 def test_audio_is_fetched_by_http() -> None:
     with scripted(status(200, WAV)) as server:
-        assert fetched(server.base + "/talk/one.wav?key=secret") == ("one.wav", WAV)
+        assert fetch(server.base + "/talk/one.wav?key=secret") == ("one.wav", WAV)
 
 
 @pytest.mark.parametrize(("code", "passing"), [(503, True), (404, False), (403, False)])
 def test_audio_that_is_not_there_may_be_asked_again_or_not(code: int, passing: bool) -> None:
     with scripted(status(code)) as server, pytest.raises(Unanswered) as raised:
-        fetched(server.base + "/a.wav?key=secret")
+        fetch(server.base + "/a.wav?key=secret")
     assert (raised.value.failure.code, raised.value.passing) == ("file_unavailable", passing)
     assert f"HTTP {code}" in raised.value.failure.message
     assert "secret" not in raised.value.failure.message
@@ -67,7 +67,7 @@ def test_audio_that_is_not_there_may_be_asked_again_or_not(code: int, passing: b
 def test_audio_beyond_what_the_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audio, "SIZE_LIMIT", 100)
     with scripted(status(200, WAV)) as server, pytest.raises(RowError, match="larger than 100 bytes"):
-        fetched(server.base + "/a.wav")
+        fetch(server.base + "/a.wav")
 
 
 def test_a_download_that_trickles_is_given_up_with_its_row() -> None:
@@ -81,7 +81,7 @@ def test_a_download_that_trickles_is_given_up_with_its_row() -> None:
 
     async def ask(url: str) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(audio.fetched(url), 0.3)
+            await asyncio.wait_for(audio.fetch(url), 0.3)
 
     with scripted(trickle) as server:
         asyncio.run(ask(server.base))  # a thread that reads on would not let it return

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from page import joiner
 from page import writer as page_module
 from page.blocks import Spool, pack, to_text
-from page.figures import MAX_BUCKETS, Tally
+from page.figures import MAX_BUCKETS, Figures
 from support.pages.page_hostile import HOSTILE_TEXTS, hostile
 from support.pages.page_rows import page_row, prompt_rows, summary, write_page
 
@@ -123,18 +123,18 @@ def test_times_that_are_no_numbers_are_left_out() -> None:
     odd = [replace(row, seconds=value, started=value) for value in (float("nan"), float("inf"), None)]
     columns = json.loads(pack(odd).split(b"\n")[0])
     assert columns["seconds"] == columns["started"] == [None, None, None]
-    tally = Tally()
+    figures = Figures()
     for each in odd:
-        tally.add(each)
-    assert tally.as_dict()["latency"] == []
+        figures.add(each)
+    assert figures.as_dict()["latency"] == []
 
 
-def test_the_tally_keeps_its_size_whatever_the_time() -> None:
-    tally = Tally()
+def test_the_figures_keep_their_size_whatever_the_time() -> None:
+    figures = Figures()
     row = page_row(1, {}, random.Random(1))
     for second in range(50_000):
-        tally.add(replace(row, started=float(second), seconds=1.0))
-    lanes = tally.as_dict()["lanes"]
+        figures.add(replace(row, started=float(second), seconds=1.0))
+    lanes = figures.as_dict()["lanes"]
     assert sum(count for _, count in lanes[0]["buckets"]) == 50_000
     assert len(lanes[0]["buckets"]) <= MAX_BUCKETS
 
