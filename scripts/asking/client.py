@@ -20,7 +20,7 @@ import aiohttp
 from dialects.exchange import MESSAGE_LIMIT, Answer, Ask, Failure
 from host import transfer
 from rows.errors import CODES, RowError
-from rows.row import shown
+from rows.row import shorten
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
@@ -122,7 +122,7 @@ def _form(body: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> ai
     form = aiohttp.FormData()
     for name, value in _fields(body):
         if not (name.isascii() and name.isprintable()):
-            raise RowError("invalid_value", f"the field {shown(name)} cannot be sent beside a file; leave it out")
+            raise RowError("invalid_value", f"the field {shorten(name)} cannot be sent beside a file; leave it out")
         form.add_field(name, value)
     for name, (file_name, content) in files.items():
         form.add_field(name, content, filename=file_name)

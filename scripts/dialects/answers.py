@@ -32,7 +32,7 @@ _PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fiel
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
-def earlier(fields: Mapping[str, Any]) -> frozenset[str]:
+def find_earlier(fields: Mapping[str, Any]) -> frozenset[str]:
     """Return the fields of a row that are an earlier job's results: no options, and not to be taken for this job's."""
     if not fields.keys() >= _ALWAYS:
         return RESERVED
@@ -43,7 +43,7 @@ def _objects_with(value: Any, names: set[str]) -> bool:
     return isinstance(value, list) and all(isinstance(item, dict) and item.keys() & names for item in value)
 
 
-def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
+def read_results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
     """Return what an answer adds to a row, by name; the text of a generating endpoint comes first.
 
     Raises RowError invalid_answer for a body that lacks what its endpoint promises.
@@ -60,10 +60,10 @@ def results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]:
         text, reason, extras = _READERS[ask.route](body)
         return {defaults.output_field: text, "finish_reason": reason, **tokens, **extras}
     except _UNFIT as error:
-        raise _unfit(error) from None
+        raise _explain(error) from None
 
 
-def _unfit(error: Exception) -> RowError:
+def _explain(error: Exception) -> RowError:
     what = f"lacks {error}" if isinstance(error, KeyError) else "is not built as this endpoint's answers are"
     return RowError("invalid_answer", f"the server's answer {what}")
 
@@ -73,7 +73,7 @@ def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
     message = first["message"]
     found = {"reasoning": message.get("reasoning") or message.get("reasoning_content")}
     found |= {name: message.get(name) for name in ("tool_calls", "refusal")}
-    return message.get("content") or "", first["finish_reason"], _set(found) | _choice_extras(body, first)
+    return message.get("content") or "", first["finish_reason"], _keep_set(found) | _choice_extras(body, first)
 
 
 def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -84,7 +84,7 @@ def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
 def _choice_extras(body: Any, first: Any) -> dict[str, Any]:
     """Return what a row asked for besides its text: log-probabilities, and every choice where there are several."""
     prompt = first.get("prompt_logprobs") or body.get("prompt_logprobs")
-    extras = _set({"logprobs": first.get("logprobs"), "prompt_logprobs": prompt})
+    extras = _keep_set({"logprobs": first.get("logprobs"), "prompt_logprobs": prompt})
     if len(body["choices"]) > 1:
         extras["choices"] = body["choices"]
     return extras
@@ -98,7 +98,11 @@ def _response(body: Any) -> tuple[str, Any, dict[str, Any]]:
     calls = [item for item in items if item["type"] == "function_call"]
     reason = (body.get("incomplete_details") or {}).get("reason")
     reason = "length" if reason == "max_output_tokens" else reason or ("tool_calls" if calls else "stop")
-    return text, reason, _set({"reasoning": "".join(part.get("text", "") for part in thoughts), "tool_calls": calls})
+    return (
+        text,
+        reason,
+        _keep_set({"reasoning": "".join(part.get("text", "") for part in thoughts), "tool_calls": calls}),
+    )
 
 
 def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -107,7 +111,7 @@ def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
     thoughts = "".join(block.get("thinking", "") for block in blocks if block["type"] == "thinking")
     calls = [block for block in blocks if block["type"] == "tool_use"]
     reason = _FINISH.get(body["stop_reason"], body["stop_reason"])
-    return text, reason, _set({"reasoning": thoughts, "tool_calls": calls})
+    return text, reason, _keep_set({"reasoning": thoughts, "tool_calls": calls})
 
 
 _READERS = {
@@ -118,7 +122,7 @@ _READERS = {
 }
 
 
-def _set(values: dict[str, Any]) -> dict[str, Any]:
+def _keep_set(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
@@ -154,7 +158,7 @@ def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
             return
         text, reason, extras = _READERS[ask.route](body)
     except _UNFIT as error:
-        raise _unfit(error) from None
+        raise _explain(error) from None
     if "tool_calls" not in extras:
         _check_text(text, reason, defaults)
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import check_messages, generating, refuse_stream, require
+from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from engine.facts import Served
 from engine.routes import MESSAGES
 from job.defaults import Defaults
 from rows.errors import RowError
-from rows.row import Row, quoted
+from rows.row import Row, quote
 
 NAME = "anthropic"
 _TYPES = {
@@ -46,21 +46,21 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         raise RowError(
             "invalid_url", f"this model's server does not answer {MESSAGES}; write the line as an OpenAI one"
         )
-    return generating(MESSAGES, params, defaults, served)
+    return apply_defaults(MESSAGES, params, defaults, served)
 
 
-def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the line with the message as the server wrote it."""
     check_schema(ask, answer, defaults)
     return _line(row, f'{{"type": "succeeded", "message": {answer.text}}}')
 
 
-def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the line with an error in the API's own shape."""
     own = _anthropic_error(failure.body)
     if own is None:
         kind = _TYPES.get(failure.http_status, "api_error")
-        own = quoted({"type": "error", "error": {"type": kind, "message": failure.message}})
+        own = quote({"type": "error", "error": {"type": kind, "message": failure.message}})
     return _line(row, f'{{"type": "errored", "error": {own}}}')
 
 

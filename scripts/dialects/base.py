@@ -1,6 +1,6 @@
 """What every dialect can do, and what all of them share: the job's defaults, routes, and checks of a row's fields.
 
-A dialect is a module with NAME, `recognises`, `ask`, `succeeded` and `failed`.
+A dialect is a module with NAME, `recognises`, `ask`, `write_answer` and `write_failure`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.routes import ANY_ROUTE
 from job.defaults import Defaults
 from job.options import BUDGET, BUDGET_NAMES, refuse_structure_with_beams, translate_options
 from rows.errors import RowError
-from rows.row import Row, shown
+from rows.row import Row, shorten
 
 _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
@@ -37,20 +37,20 @@ class Dialect(Protocol):
     def ask(self, row: Row, defaults: Defaults, served: Served) -> Ask:
         """Return the row's request. Raises RowError for a row that cannot be asked."""
 
-    def succeeded(self, row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+    def write_answer(self, row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
         """Return the output line of an answered row. Raises RowError when the answer is not what was asked for."""
 
-    def failed(self, row: Row, failure: Failure, defaults: Defaults) -> str:
+    def write_failure(self, row: Row, failure: Failure, defaults: Defaults) -> str:
         """Return the output line of a failed row."""
 
 
-def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
+def apply_defaults(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
     """Return the request with the job's defaults put where the row says nothing."""
     own = tidy_request(body, route)
     own.setdefault("model", served.model)
     if route not in routes.GENERATING:
         return Ask(route, own, file_url)
-    whole = translate_options({**_lent(own, route, defaults, served), **own}, route)
+    whole = translate_options({**_lend(own, route, defaults, served), **own}, route)
     _add_system_prompt(whole, route, defaults.system_prompt)
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
@@ -60,7 +60,7 @@ def generating(route: str, body: Mapping[str, Any], defaults: Defaults, served: 
     return Ask(route, whole, file_url, governed, budget if budget in whole else "")
 
 
-def _lent(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -> dict[str, Any]:
+def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -> dict[str, Any]:
     """Return the job's options for what a row does not say; each group of names that mean one thing counts as one."""
     options = dict(defaults.options)
     if own.get("use_beam_search"):
@@ -108,22 +108,22 @@ def route_of(url: Any, served: Served) -> str:
     Raises RowError invalid_url for a url that no row may ask or that the server does not answer.
     """
     if not isinstance(url, str) or not url.startswith("/"):
-        raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shown(url)}')
+        raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shorten(url)}')
     path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
     known = [route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE]
     if not known:
         told = "is no endpoint that answers rows; all of them are ROUTES in scripts/engine/routes.py"
-        raise RowError("invalid_url", f'"url" {shown(url)} {told}')
+        raise RowError("invalid_url", f'"url" {shorten(url)} {told}')
     for route in known:
         if served.has(route):
             return route
-    raise RowError("invalid_url", f'"url" {shown(url)} is not answered by this model\'s server')
+    raise RowError("invalid_url", f'"url" {shorten(url)} is not answered by this model\'s server')
 
 
 def refuse_stream(body: Mapping[str, Any]) -> None:
     """Raise RowError stream_not_supported for a request that asks for a stream."""
     if body.get("stream"):
-        text = shown(body["stream"])
+        text = shorten(body["stream"])
         raise RowError("stream_not_supported", f'"stream": {text} has no place in a batch; leave it out')
 
 
@@ -132,7 +132,7 @@ def require(value: Any, kind: type, name: str, must: str) -> Any:
     if value is None:
         raise RowError("missing_field", f'"{name}" is missing; it must be {must}')
     if not isinstance(value, kind):
-        raise RowError("invalid_value", f'"{name}" must be {must}, got {shown(value)}')
+        raise RowError("invalid_value", f'"{name}" must be {must}, got {shorten(value)}')
     return value
 
 

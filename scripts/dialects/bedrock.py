@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import check_messages, generating, refuse_stream, require
+from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
 from job.options import check_options
-from rows.row import Row, quoted
+from rows.row import Row, quote
 
 NAME = "bedrock"
 _RESERVED = frozenset({"modelOutput", "error"})
@@ -52,10 +52,10 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         system = _text(model_input.get("system"))
         if system:
             messages.insert(0, {"role": "system", "content": system})
-        return generating(routes.CHAT, {"messages": messages, **options}, defaults, served)
+        return apply_defaults(routes.CHAT, {"messages": messages, **options}, defaults, served)
     prompt = model_input.get("prompt", model_input.get("inputText"))
     text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
-    return generating(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)
+    return apply_defaults(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)
 
 
 def _options(model_input: dict[str, Any]) -> dict[str, Any]:
@@ -95,14 +95,12 @@ def _text(system: Any) -> str:
     return system or ""
 
 
-def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the record with the response body as `modelOutput`."""
     check_schema(ask, answer, defaults)
-    return row.extended({"modelOutput": answer.text}, _RESERVED)
+    return row.extend({"modelOutput": answer.text}, _RESERVED)
 
 
-def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the record with its error."""
-    return row.extended(
-        {"error": quoted({"errorCode": failure.http_status, "errorMessage": failure.message})}, _RESERVED
-    )
+    return row.extend({"error": quote({"errorCode": failure.http_status, "errorMessage": failure.message})}, _RESERVED)

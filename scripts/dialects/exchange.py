@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rows.errors import CODES, RowError
-from rows.row import quoted
+from rows.row import quote
 
 MESSAGE_LIMIT = 2_000  # characters of a server's words, or of an error's, kept in a failure
 
@@ -79,4 +79,4 @@ class Failure:
     def as_json(self) -> str:
         """Return the error object of this project's own rows."""
         keys = {"code": self.code, "message": self.message, "status": self.status, "attempts": self.attempts}
-        return quoted(keys)
+        return quote(keys)

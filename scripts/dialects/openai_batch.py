@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import generating, refuse_stream, require, route_of
+from dialects.base import apply_defaults, refuse_stream, require, route_of
 from dialects.exchange import Answer, Ask, Failure
 from engine.facts import Served
 from job.defaults import Defaults
 from rows.errors import RowError
-from rows.row import Row, quoted, shown
+from rows.row import Row, quote, shorten
 
 NAME = "openai"
 _AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
@@ -35,35 +35,35 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     require(fields["custom_id"], str, "custom_id", "a string")
     method = fields.get("method", "POST")
     if method != "POST":
-        raise RowError("invalid_method", f'"method" must be "POST", got {shown(method)}')
+        raise RowError("invalid_method", f'"method" must be "POST", got {shorten(method)}')
     body = require(fields.get("body"), dict, "body", "the request's JSON object")
     route = route_of(fields.get("url"), served)
     refuse_stream(body)
     if route in _AUDIO:
         audio = require(body.get("file_url"), str, "body.file_url", "an http, https or data URL")
-        return generating(route, {k: v for k, v in body.items() if k != "file_url"}, defaults, served, audio)
-    return generating(route, body, defaults, served)
+        return apply_defaults(route, {k: v for k, v in body.items() if k != "file_url"}, defaults, served, audio)
+    return apply_defaults(route, body, defaults, served)
 
 
-def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the Batch API's line, the response body as the server wrote it."""
     check_schema(ask, answer, defaults)
     return _line(row, _response(answer.status, answer.request_id, answer.text), "null")
 
 
-def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return an HTTP failure as a response with its status and body, any other failure as an error."""
     if failure.status is not None and failure.body:
         return _line(row, _response(failure.status, "", failure.body), "null")
-    return _line(row, "null", quoted({"code": failure.code, "message": failure.message}))
+    return _line(row, "null", quote({"code": failure.code, "message": failure.message}))
 
 
 def _line(row: Row, response: str, error: str) -> str:
     whole = f"{row.line}\0{row.text}\0{response}\0{error}"  # the same line again when the same result is merged again
-    own = quoted(f"batch_req_{hashlib.sha256(whole.encode()).hexdigest()[:32]}")
+    own = quote(f"batch_req_{hashlib.sha256(whole.encode()).hexdigest()[:32]}")
     return f'{{"id": {own}, "custom_id": {row.raw("custom_id")}, "response": {response}, "error": {error}}}'
 
 
 def _response(status: int, request_id: str, body: str) -> str:
-    known = quoted(request_id or f"req_{uuid.uuid4().hex}")
+    known = quote(request_id or f"req_{uuid.uuid4().hex}")
     return f'{{"status_code": {status}, "request_id": {known}, "body": {body}}}'

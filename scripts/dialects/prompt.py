@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects import answers
-from dialects.base import check_messages, generating, refuse_stream, require
+from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from dialects.tidy import merge_extra_body
 from engine import routes
@@ -18,7 +18,7 @@ from engine.facts import Served
 from job.defaults import Defaults
 from job.options import OPTIONS, check_options, is_read
 from rows.errors import RowError
-from rows.row import Row, quoted
+from rows.row import Row, quote
 
 NAME = "prompt"
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
@@ -48,7 +48,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         body = {"model": served.model, **_pooling(defaults), **_named(columns, options), **_input(content, route)}
         return Ask(route, body)
     body = {**_named(columns, options), **_generation_input(content, route, system, defaults, served)}
-    return generating(route, body, defaults, served)
+    return apply_defaults(route, body, defaults, served)
 
 
 def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str:
@@ -87,7 +87,7 @@ def _options(fields: Mapping[str, Any], columns: Mapping[str, Any], route: str) 
     """
     nested = merge_extra_body(require(fields.get("sampling_params") or {}, dict, "sampling_params", "an object"))
     refuse_stream(nested)
-    results = answers.earlier(fields)
+    results = answers.find_earlier(fields)
     top = {name: value for name, value in columns.items() if name in OPTIONS and name not in results}
     extra = columns.get("extra_body")
     top |= merge_extra_body({"extra_body": extra}) if isinstance(extra, dict) else {}
@@ -167,13 +167,13 @@ def _pairs(fields: Mapping[str, Any], route: str, served: Served) -> dict[str, A
     return {"model": served.model, **body}
 
 
-def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the row with the results of its endpoint."""
-    results = answers.results(ask, answer, defaults)
+    results = answers.read_results(ask, answer, defaults)
     answers.check_schema(ask, answer, defaults)
-    return row.extended({name: quoted(value) for name, value in results.items()}, answers.earlier(row.fields))
+    return row.extend({name: quote(value) for name, value in results.items()}, answers.find_earlier(row.fields))
 
 
-def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the row with its error; a field named like the answer's is not the answer, and moves away."""
-    return row.extended({"error": failure.as_json()}, answers.earlier(row.fields) | {defaults.output_field})
+    return row.extend({"error": failure.as_json()}, answers.find_earlier(row.fields) | {defaults.output_field})

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import check_messages, generating, require, route_of
+from dialects.base import apply_defaults, check_messages, require, route_of
 from dialects.exchange import Answer, Ask, Failure
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
 from job.options import check_options
 from rows.errors import RowError
-from rows.row import Row, shown
+from rows.row import Row, shorten
 
 NAME = "runpod"
 _SHAPES = frozenset({"messages", "prompt", "openai_route", "openai_input", "route"})
@@ -44,7 +44,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         return _passed_through(inner.get("openai_route"), inner.get("openai_input"), "openai_input", defaults, served)
     if "route" in inner:
         if inner.get("method", "POST") != "POST":
-            raise RowError("invalid_method", f'"input.method" must be "POST", got {shown(inner["method"])}')
+            raise RowError("invalid_method", f'"input.method" must be "POST", got {shorten(inner["method"])}')
         return _passed_through(inner["route"], inner.get("body"), "body", defaults, served)
     options = require(inner.get("sampling_params") or {}, dict, "input.sampling_params", "an object")
     checked = check_options({name: value for name, value in options.items() if name not in _STREAM})
@@ -54,25 +54,25 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     prompt = require(inner.get("prompt"), str, "input.prompt", "a text")
     if inner.get("apply_chat_template"):
         return _chat([{"role": "user", "content": prompt}], checked, defaults, served)
-    return generating(routes.COMPLETIONS, {"prompt": prompt, **checked}, defaults, served)
+    return apply_defaults(routes.COMPLETIONS, {"prompt": prompt, **checked}, defaults, served)
 
 
 def _chat(messages: list[Any], options: dict[str, Any], defaults: Defaults, served: Served) -> Ask:
-    return generating(routes.CHAT, {"messages": messages, **options}, defaults, served)
+    return apply_defaults(routes.CHAT, {"messages": messages, **options}, defaults, served)
 
 
 def _passed_through(route: Any, body: Any, name: str, defaults: Defaults, served: Served) -> Ask:
     content = require(body, dict, f"input.{name}", "the request's JSON object")
     whole = {key: value for key, value in content.items() if key not in _STREAM}
-    return generating(route_of(route, served), whole, defaults, served)
+    return apply_defaults(route_of(route, served), whole, defaults, served)
 
 
-def succeeded(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
+def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the line's fields with the endpoint's response body as `output`."""
     check_schema(ask, answer, defaults)
-    return row.extended({"status": '"COMPLETED"', "output": answer.text}, _RESERVED)
+    return row.extend({"status": '"COMPLETED"', "output": answer.text}, _RESERVED)
 
 
-def failed(row: Row, failure: Failure, defaults: Defaults) -> str:
+def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the line's fields with the error."""
-    return row.extended({"status": '"FAILED"', "error": failure.as_json()}, _RESERVED)
+    return row.extend({"status": '"FAILED"', "error": failure.as_json()}, _RESERVED)

@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.routes import CHAT, MESSAGES, RESPONSES
 from rows.errors import RowError
-from rows.row import shown
+from rows.row import shorten
 
 _OF_THE_CLIENT = frozenset({"extra_headers", "extra_query", "timeout"})  # of the openai client, never in a request
 _OF_STREAMS = frozenset({"stream", "stream_options", "background"})
@@ -38,7 +38,7 @@ def tidy_request(body: Mapping[str, Any], route: str) -> dict[str, Any]:
     if isinstance(whole.get("messages"), list):
         whole["messages"] = _without_nulls(whole["messages"])
     if route in (CHAT, RESPONSES, MESSAGES) and "tools" in whole:
-        whole["tools"] = [_shaped(_without_padding(tool), route) for tool in read_tools(whole["tools"])]
+        whole["tools"] = [_shape(_without_padding(tool), route) for tool in read_tools(whole["tools"])]
         if not whole["tools"]:
             del whole["tools"]  # servers refuse an empty list
             if whole.get("tool_choice") in ("auto", "none"):
@@ -76,7 +76,7 @@ def read_tools(tools: Any) -> list[Any]:
         found = list(map(_from_text, read))
         if all(isinstance(tool, dict) for tool in found):
             return found
-    raise RowError("invalid_value", f'"tools" must be a list of objects, got {shown(tools)}')
+    raise RowError("invalid_value", f'"tools" must be a list of objects, got {shorten(tools)}')
 
 
 def _from_text(value: Any) -> Any:
@@ -88,7 +88,7 @@ def _from_text(value: Any) -> Any:
         return value
 
 
-def _shaped(tool: dict[str, Any], route: str) -> dict[str, Any]:
+def _shape(tool: dict[str, Any], route: str) -> dict[str, Any]:
     """Return a tool in the shape of the route's API: chat's in `function`, a response's flat, Anthropic's by schema."""
     inner = tool["function"] if isinstance(tool.get("function"), dict) else tool
     if not isinstance(inner.get("name"), str) or tool.get("type", "function") != "function":

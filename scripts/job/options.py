@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from rows.errors import RowError
-from rows.row import shown
+from rows.row import shorten
 
 CONTENT = frozenset({"messages", "prompt", "input"})  # what a request asks, never how
 SEED_LIMIT = 2**63  # a signed 64-bit number
@@ -179,7 +179,7 @@ def _fitted(name: str, value: Any) -> Any:
     for meant in _meanings(value):
         if option.holds(meant):
             return meant
-    raise RowError("invalid_value", f'"{name}" must be {option.must}, got {shown(value)}')
+    raise RowError("invalid_value", f'"{name}" must be {option.must}, got {shorten(value)}')
 
 
 def _meanings(value: Any) -> Iterator[Any]:

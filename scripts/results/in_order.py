@@ -38,10 +38,10 @@ class Results:
 
     def __iter__(self) -> Iterator[tuple[int, Record, Shard | None, bytes | None]]:
         """Yield (line, record, shard or None, raw input line where the line failed and the file has it)."""
-        raws = Raws(self.merge.input, (n for n in self.present if not self.merge.succeeded(n)))
+        raws = Raws(self.merge.input, (n for n in self.present if not self.merge.has_answer(n)))
         retry = self.merge.input.retry
         for line in self.present:
-            raw = None if self.merge.succeeded(line) else raws.find(line)
+            raw = None if self.merge.has_answer(line) else raws.find(line)
             if found := self.merge.record(line):
                 record, shard = found
                 yield line, record, shard, raw

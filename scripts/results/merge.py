@@ -157,7 +157,7 @@ class Merge:
             until = max(until, last)
         return seconds
 
-    def succeeded(self, line: int) -> bool:
+    def has_answer(self, line: int) -> bool:
         """Tell whether a line has an answer."""
         return self._rank[line] == _SUCCEEDED
 

@@ -42,7 +42,7 @@ def record_blank(number: int) -> Record:
 def record_answer(line: RowLine, sent: Sent, answer: Answer, defaults: Defaults) -> Record:
     """Return the record of an answered row; an answer that its dialect cannot use is a failure."""
     try:
-        output = line.dialect.succeeded(line.row, sent.ask, answer, defaults).encode()
+        output = line.dialect.write_answer(line.row, sent.ask, answer, defaults).encode()
         head = {**_head(line, "succeeded"), "dialect": line.dialect.NAME, "attempts": sent.attempts}
         return Record({**head, **_usage(answer.body), **sent.as_head()}, output)
     except RowError as error:
@@ -58,7 +58,7 @@ def record_failure(line: RawLine, failure: Failure, defaults: Defaults, sent: Se
     times = sent.as_head() if sent else {}
     if isinstance(line, RowLine):
         with contextlib.suppress(Exception):  # a dialect that fails at this row, too, costs its form and nothing else
-            output = line.dialect.failed(line.row, failure, defaults).encode()
+            output = line.dialect.write_failure(line.row, failure, defaults).encode()
             return Record({**head, "dialect": line.dialect.NAME, **times}, output)
     own = f'{{"line": {line.number}, "error": {failure.as_json()}}}'
     return Record({**head, "dialect": "none", **times}, own.encode())

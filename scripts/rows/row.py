@@ -45,7 +45,7 @@ class Row:
         found = [self.text[m.value : m.end] for m in self.members if m.name == name]
         return found[-1] if found else "null"
 
-    def extended(self, results: Mapping[str, str], reserved: frozenset[str] = frozenset()) -> str:
+    def extend(self, results: Mapping[str, str], reserved: frozenset[str] = frozenset()) -> str:
         """Return the row's text with `results` (name to JSON text) added at its end.
 
         An input field named like a result, or in `reserved`, moves into an object named `previous`.
@@ -57,7 +57,7 @@ class Row:
                 taken.add(PREVIOUS)
             moved = (self.text[m.start : m.end] for m in self.members if m.name in taken)
             added[PREVIOUS] = "{" + ", ".join(moved) + "}"
-        tail = ", ".join(f"{quoted(name)}: {value}" for name, value in added.items())
+        tail = ", ".join(f"{quote(name)}: {value}" for name, value in added.items())
         if not taken:
             body = self.text[1:-1].rstrip(JSON_SPACE)
         else:
@@ -65,7 +65,7 @@ class Row:
         return "{" + ", ".join(part for part in (body, tail) if part) + "}"
 
 
-def quoted(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return the JSON text of a value, encodable as UTF-8. Raises ValueError for NaN and infinity."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
@@ -75,7 +75,7 @@ def quoted(value: Any) -> str:
     return text
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return a user's value as JSON, short enough for a message."""
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= QUOTE_LIMIT else text[: QUOTE_LIMIT - 3] + "..."

@@ -43,7 +43,7 @@ def refused(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -
 def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served = SERVED) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
     dialect = recognise(parsed.fields)
-    made = dialect.succeeded(
+    made = dialect.write_answer(
         parsed, dialect.ask(parsed, job, served), Answer(200, json.dumps(body), body, "req_7"), job
     )
     result: dict[str, Any] = json.loads(made)
@@ -52,7 +52,7 @@ def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served
 
 def failed(row: dict[str, Any], failure: Failure) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
-    result: dict[str, Any] = json.loads(recognise(parsed.fields).failed(parsed, failure, JOB))
+    result: dict[str, Any] = json.loads(recognise(parsed.fields).write_failure(parsed, failure, JOB))
     return result
 
 

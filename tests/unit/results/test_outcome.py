@@ -29,10 +29,10 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def succeeded(self, *_: Any) -> str:
+    def write_answer(self, *_: Any) -> str:
         raise self.error
 
-    def failed(self, *_: Any) -> str:
+    def write_failure(self, *_: Any) -> str:
         raise self.error
 
 

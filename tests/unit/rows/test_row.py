@@ -7,11 +7,11 @@ import json
 import pytest
 
 from rows.errors import RowError
-from rows.row import is_blank, parse, quoted, shown
+from rows.row import is_blank, parse, quote, shorten
 
 
-def extended(line: str, results: dict[str, str], reserved: frozenset[str] = frozenset()) -> str:
-    return parse(1, line.encode()).extended(results, reserved)
+def extend(line: str, results: dict[str, str], reserved: frozenset[str] = frozenset()) -> str:
+    return parse(1, line.encode()).extend(results, reserved)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def extended(line: str, results: dict[str, str], reserved: frozenset[str] = froz
     ],
 )
 def test_results_are_added_behind_the_fields_of_the_row(line: str, output: str) -> None:
-    assert extended(line, {"x": "2"}) == output
+    assert extend(line, {"x": "2"}) == output
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_results_are_added_behind_the_fields_of_the_row(line: str, output: str) 
     ids=["a clash", "a reserved name", "a second clash", "no clash", "a clash in escapes"],
 )
 def test_a_field_named_like_a_result_moves_to_previous(line: str, output: str) -> None:
-    assert extended(line, {"x": "2"}, frozenset({"error"})) == output
+    assert extend(line, {"x": "2"}, frozenset({"error"})) == output
     assert json.loads(output)
 
 
@@ -78,10 +78,10 @@ def test_a_line_separator_inside_a_text_is_part_of_it() -> None:
 
 @pytest.mark.parametrize("value", ["é\u2028", "\ud800", {"a": [1, 2.5, None]}])
 def test_a_quoted_value_is_json_that_utf8_can_hold(value: object) -> None:
-    assert json.loads(quoted(value).encode("utf-8")) == value
+    assert json.loads(quote(value).encode("utf-8")) == value
 
 
 def test_a_value_in_a_message_is_ascii_on_one_line_and_short() -> None:
-    assert shown("a\nopenjd_fail: é" * 20).isascii()
-    assert len(shown("x" * 1_000)) == 60
-    assert "\n" not in shown("a\nopenjd_fail: x")
+    assert shorten("a\nopenjd_fail: é" * 20).isascii()
+    assert len(shorten("x" * 1_000)) == 60
+    assert "\n" not in shorten("a\nopenjd_fail: x")
