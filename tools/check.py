@@ -36,7 +36,7 @@ TRIAL_LINES = 10
 SIZED = ("Prompts", "BlockSize", "ChunkSize")
 
 
-def collect_findings(
+def findings(
     checked: Checked, estimate: Mapping[str, Any], suggested: Mapping[str, str], trial: Sequence[str]
 ) -> dict[str, Any]:
     """Return everything as JSON values."""
@@ -86,7 +86,7 @@ def trial_commands(parameters: Mapping[str, str], lines: int) -> list[str]:
     return [shlex.join(submit), shlex.join(["python3", "tools/run_local.py", *local])]
 
 
-def write_report(found: Mapping[str, Any], checked: Checked) -> list[str]:
+def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
     """Return the findings as lines for a person."""
     size = f"{found['input']['bytes'] / 1e6:,.1f} MB"
     blank = f", {found['blank']:,} of them blank" if found["blank"] else ""
@@ -103,13 +103,13 @@ def write_report(found: Mapping[str, Any], checked: Checked) -> list[str]:
     shown += [f"longest prompt: line {longest['line']}, about {longest['tokens']:,} tokens"] if longest["line"] else []
     return [
         *shown,
-        *_write_estimate(found["estimate"]),
+        *_estimated(found["estimate"]),
         "to try the first lines:",
         *(f"  {line}" for line in found["trial"]),
     ]
 
 
-def _write_estimate(estimate: Mapping[str, Any]) -> list[str]:
+def _estimated(estimate: Mapping[str, Any]) -> list[str]:
     shown = [
         f"tokens: about {estimate['prompt_tokens']:,} of prompts, {estimate['answer_tokens']:,} of answers",
         f"time: about {estimate['worker_hours']:,.2f} worker hours, {estimate['wall_hours']:,.2f} hours in all",
@@ -172,9 +172,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
     lines = checked.source.lines
-    suggested = advice.suggest(given, lines, asked.workers)
-    found = collect_findings(checked, estimate, suggested, trial_commands(given, lines))
-    print(json.dumps(found, indent=2) if asked.json else "\n".join(write_report(found, checked)))
+    suggested = advice.suggested(given, lines, asked.workers)
+    found = findings(checked, estimate, suggested, trial_commands(given, lines))
+    print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
     return checked.status
 
 

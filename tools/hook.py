@@ -45,12 +45,12 @@ def hook(submission: Mapping[str, Any]) -> dict[str, Any]:
     given = {**DEFAULTS, **{name: str(value) for name, value in values.items() if value is not None}}
     if not given["InputFile"]:
         return _without_file(given)
-    checked = _check(given)
+    checked = _checked(given)
     for line in _report(given, checked):
         say(line)
     if checked.census.hopeless:
         raise Refused(f"none of the {checked.asked:,} lines of {checked.source.name} could be answered; see above")
-    prompts = advice.cover_all(checked.source.lines, int(given["BlockSize"])) if is_all(given["Prompts"]) else ""
+    prompts = advice.whole_range(checked.source.lines, int(given["BlockSize"])) if is_all(given["Prompts"]) else ""
     if prompts:
         say(f"Prompts=all is {prompts}")
     return _changes(submission, prompts)
@@ -65,7 +65,7 @@ def _without_file(given: Mapping[str, str]) -> dict[str, Any]:
     return {}
 
 
-def _check(given: Mapping[str, str]) -> Checked:
+def _checked(given: Mapping[str, str]) -> Checked:
     try:
         return inspection.check(given, limit=CHECKED_LINES)
     except inspection.UNUSABLE as error:
@@ -77,7 +77,7 @@ def _report(given: Mapping[str, str], checked: Checked) -> list[str]:
     name, lines, counted = checked.source.name, checked.source.lines, checked.census
     shown = [f"{name}: {counted.sound:,} of {counted.nonblank:,} rows are fine"]
     if checked.present < lines:
-        shown.append(f"WARNING: {name} has {lines:,} lines, {_say_range(given)} will run (Prompts=all runs every line)")
+        shown.append(f"WARNING: {name} has {lines:,} lines, {_told(given)} will run (Prompts=all runs every line)")
     shown += inspection.problems(checked)
     left_out = "lines of the file are not asked for"  # said better above
     shown += [f"note: {note}" for note in inspection.notes(checked) if left_out not in note]
@@ -91,7 +91,7 @@ def _report(given: Mapping[str, str], checked: Checked) -> list[str]:
     return shown
 
 
-def _say_range(given: Mapping[str, str]) -> str:
+def _told(given: Mapping[str, str]) -> str:
     block = int(given["BlockSize"])
     return given["Prompts"] if block == 1 else f"{given['Prompts']} in blocks of {block:,}"
 

@@ -32,7 +32,7 @@ from typing import BinaryIO
 import bundle  # noqa: F401  (puts scripts/ on the path)
 import setup_env
 from host import files
-from local.openjd_log import make_printable, make_readable
+from local.openjd_log import printable, readable
 from setup_env import SetupError, say
 
 BUNDLE = Path(__file__).resolve().parent.parent
@@ -177,15 +177,15 @@ def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, ver
         start_new_session=True,  # or a terminal's Ctrl-C would reach it twice
     )
     with openjd, log.open("wb") as file, cancelling(openjd) as cancelled:
-        lines = (make_printable(line) for line in keep(openjd.stdout or (), file))
+        lines = (printable(line) for line in kept(openjd.stdout or (), file))
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() and not verbose else None
-        for line in lines if verbose else make_readable(lines):
+        for line in lines if verbose else readable(lines):
             say(line[:width])  # a terminal gets one row a line; the log has the rest
         status = openjd.wait()
     return 130 if cancelled else status
 
 
-def keep(lines: Iterable[bytes], log: BinaryIO) -> Iterator[bytes]:
+def kept(lines: Iterable[bytes], log: BinaryIO) -> Iterator[bytes]:
     """Pass `lines` on, each written to `log` first."""
     for line in lines:
         log.write(line)

@@ -57,7 +57,7 @@ def environment(kind: str) -> Path:
     folder = cache() / f"env-{kind}-{digest(locks)}-py{sys.version_info[0]}.{sys.version_info[1]}"
     python, finished = folder / "bin" / "python", folder / "finished"
     if not finished.exists():
-        with lock(folder.name):
+        with locked(folder.name):
             if not finished.exists():
                 check_disk(kind)
                 make_environment(kind, folder, locks)
@@ -70,7 +70,7 @@ def model(name: str) -> Path:
     folder = cache() / "models" / name
     if not folder.exists():
         python = environment("run-cpu")
-        with lock(name):
+        with locked(name):
             if not folder.exists():
                 check_disk(name)
                 make_model(name, folder, python)
@@ -130,7 +130,7 @@ def check_disk(name: str) -> None:
 
 
 @contextmanager
-def lock(name: str) -> Iterator[None]:
+def locked(name: str) -> Iterator[None]:
     """Hold the lock `name` against other processes that make the same."""
     import fcntl  # not at the top: it is missing on Windows, where check_machine has the better message
 

@@ -36,7 +36,7 @@ from submission import farm_job
 from submission.farm_job import FarmJob, FarmJobError, NoJob, Note
 
 
-def _make_absolute(path: str | Path) -> str:
+def _whole(path: str | Path) -> str:
     """Return an absolute path without "..", which leads nowhere in a worker's copy of a folder; links stay."""
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would put a link's target in the place of its name
 
@@ -45,18 +45,18 @@ class NotSubmitted(Exception):
     """The job was not submitted; the message says why and what to do."""
 
 
-def choose_parameters(asked: argparse.Namespace) -> dict[str, str]:
+def parameters(asked: argparse.Namespace) -> dict[str, str]:
     """Return the job's parameters, the sizes chosen where nothing sets them. Raises NotSubmitted."""
     given = dict(asked.parameters)
     if asked.file:
-        given["InputFile"] = _make_absolute(asked.file)
+        given["InputFile"] = _whole(asked.file)
     if asked.prompts:
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
-    chosen["OutputDir"] = _make_absolute(chosen["OutputDir"])
+    chosen["OutputDir"] = _whole(chosen["OutputDir"])
     for name in FILES:
         if chosen.get(name):
-            chosen[name] = _make_absolute(chosen[name])
+            chosen[name] = _whole(chosen[name])
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise NotSubmitted("name the file to run, or give -p InputUrl=... with --prompts")
@@ -64,13 +64,13 @@ def choose_parameters(asked: argparse.Namespace) -> dict[str, str]:
         return chosen
     if inspection.is_all(chosen.get("Prompts", "all")):
         chosen.pop("Prompts", None)
-        chosen = {**choose_sizes(chosen), **chosen}
+        chosen = {**checked_sizes(chosen), **chosen}
     else:
         show_check(chosen)
-    return {**chosen, "InputFile": str(move_aside(Path(chosen["InputFile"]), Path(chosen["OutputDir"])))}
+    return {**chosen, "InputFile": str(out_of_the_way(Path(chosen["InputFile"]), Path(chosen["OutputDir"])))}
 
 
-def move_aside(file: Path, output_dir: Path) -> Path:
+def out_of_the_way(file: Path, output_dir: Path) -> Path:
     """Return the input, or a copy where it is one of the files that the job's download will replace (retry.jsonl)."""
     if file.parent.resolve() != (output_dir / "output").resolve():
         return file
@@ -82,10 +82,10 @@ def move_aside(file: Path, output_dir: Path) -> Path:
     return copy
 
 
-def choose_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
+def checked_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
     """Show what check.py finds in the whole file; return the sizes that suit it. Raises NotSubmitted."""
     found = show_check({**chosen, "Prompts": "all"})
-    sizes = advice.suggest(chosen, found.source.lines)
+    sizes = advice.suggested(chosen, found.source.lines)
     say("sizes: " + " ".join(f"{name}={value}" for name, value in sizes.items()))
     return sizes
 
@@ -133,7 +133,7 @@ def resume(asked: argparse.Namespace) -> int:
         if not Path(asked.file).is_file():
             raise NotSubmitted(f"there is no file {asked.file}; name the file that the job was submitted with")
         known = note.parameters if note else {}
-        folders = {"InputFile": _make_absolute(asked.file), "OutputDir": _make_absolute(asked.output_dir)}
+        folders = {"InputFile": _whole(asked.file), "OutputDir": _whole(asked.output_dir)}
         note = Note(asked.resume, {**known, **folders})
     return see_through(FarmJob(asked.resume, options), note)
 
@@ -183,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if asked.resume:
             return resume(asked)
-        chosen = choose_parameters(asked)
+        chosen = parameters(asked)
         if asked.local:  # the job's own Aggregate sees every shard of the folder
             return run_local.run(input_file=None, parameters=chosen, verbose=asked.verbose)
         return submit(chosen, asked)

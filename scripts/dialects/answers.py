@@ -15,8 +15,8 @@ from engine import routes
 from job.defaults import Defaults
 from rows.errors import RowError
 
-_ALWAYS = frozenset({"finish_reason", "prompt_tokens", "completion_tokens"})  # in every row that was answered
-RESERVED = _ALWAYS | {"error"}  # a result that a row gets or may get: an input field of that name moves into `previous`
+ALWAYS = frozenset({"finish_reason", "prompt_tokens", "completion_tokens"})  # in every row that was answered
+RESERVED = ALWAYS | {"error"}  # a result that a row gets or may get: an input field of that name moves into `previous`
 _SOMETIMES: dict[str, Callable[[Any], bool]] = {  # further results, and how they are told from a user's own field
     "reasoning": lambda value: isinstance(value, str),
     "refusal": lambda value: isinstance(value, str),
@@ -32,9 +32,13 @@ _PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fiel
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
+RESULTS = RESERVED | _SOMETIMES.keys() | {*_POOLED, "results", "score", "scores"}  # all that a row may get
+CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})  # finish reasons of answers that met the limit
+
+
 def find_earlier(fields: Mapping[str, Any]) -> frozenset[str]:
     """Return the fields of a row that are an earlier job's results: no options, and not to be taken for this job's."""
-    if not fields.keys() >= _ALWAYS:
+    if not fields.keys() >= ALWAYS:
         return RESERVED
     return RESERVED | {name for name, is_result in _SOMETIMES.items() if name in fields and is_result(fields[name])}
 

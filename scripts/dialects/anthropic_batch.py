@@ -6,12 +6,11 @@ Source: Anthropic API reference, "Message Batches" and "Errors".
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine.facts import Served
 from engine.routes import MESSAGES
 from job.defaults import Defaults
@@ -19,6 +18,11 @@ from rows.errors import RowError
 from rows.row import Row, quote
 
 NAME = "anthropic"
+MARKS = Marks(
+    asked=(("custom_id", "params"),),
+    unless=besides(*OWN_PROMPTS),
+    answered=(("custom_id", "result.type"),),
+)
 _TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -29,11 +33,6 @@ _TYPES = {
     503: "overloaded_error",
     529: "overloaded_error",
 }
-
-
-def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `custom_id` with `params`, where the row has no prompt of its own."""
-    return "custom_id" in fields and "params" in fields and not fields.keys() & {"prompt", "text", "messages"}
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:

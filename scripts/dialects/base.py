@@ -1,6 +1,6 @@
 """What every dialect can do, and what all of them share: the job's defaults, routes, and checks of a row's fields.
 
-A dialect is a module with NAME, `recognises`, `ask`, `write_answer` and `write_failure`.
+A dialect is a module with NAME, MARKS, `ask`, `write_answer` and `write_failure`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import Marks
 from dialects.tidy import tidy_request
 from engine import routes
 from engine.facts import Served
 from engine.routes import ANY_ROUTE
 from job.defaults import Defaults
-from job.options import BUDGET, BUDGET_NAMES, refuse_structure_with_beams, translate_options
+from job.options import BUDGET, BUDGET_NAMES
+from job.translation import refuse_structure_with_beams, translate_options
 from rows.errors import RowError
 from rows.row import Row, shorten
 
@@ -23,16 +25,14 @@ _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
     | {"guided_json_object", "text", "output_config"}
 )
-_MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
+MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
 
 
 class Dialect(Protocol):
     """What each dialect's module offers."""
 
     NAME: str
-
-    def recognises(self, fields: Mapping[str, Any]) -> bool:
-        """Tell whether a row with these fields is written in this dialect."""
+    MARKS: Marks
 
     def ask(self, row: Row, defaults: Defaults, served: Served) -> Ask:
         """Return the row's request. Raises RowError for a row that cannot be asked."""
@@ -70,7 +70,7 @@ def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
         if own.keys() & group or (group is _STRUCTURE_NAMES and defaults.schema is not None):
             unwanted |= group
     if route == routes.MESSAGES:
-        unwanted |= options.keys() - _MESSAGES_OPTIONS
+        unwanted |= options.keys() - MESSAGES_OPTIONS
     kept = {name: value for name, value in options.items() if name not in unwanted}
     for name in kept.keys() & BUDGET_NAMES:
         kept[name] = min(kept[name], served.tokens or kept[name])

@@ -5,12 +5,12 @@ Source: Amazon Bedrock user guide, "Format and upload your batch inference data"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
@@ -18,8 +18,13 @@ from job.options import check_options
 from rows.row import Row, quote
 
 NAME = "bedrock"
-_RESERVED = frozenset({"modelOutput", "error"})
-_RENAMED = {  # option names of the model families, to the server's
+MARKS = Marks(
+    asked=(("modelInput",),),
+    unless=besides(*OWN_PROMPTS, "modelOutput", "error.errorCode"),  # the last two were asked before
+    answered=(("modelInput", "modelOutput"), ("modelInput", "error.errorCode")),
+    added=frozenset({"modelOutput", "error"}),
+)
+RENAMED = {  # option names of the model families, to the server's
     "maxTokens": "max_tokens",
     "max_gen_len": "max_tokens",
     "maxTokenCount": "max_tokens",
@@ -29,16 +34,8 @@ _RENAMED = {  # option names of the model families, to the server's
     "stopSequences": "stop",
     "stop_sequences": "stop",
 }
-_OWN = frozenset({"anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system"})
-_NESTED = ("inferenceConfig", "textGenerationConfig")
-
-
-def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `modelInput`, where the row has no prompt of its own and was not asked before."""
-    error = fields.get("error")
-    if isinstance(error, dict) and "errorCode" in error:
-        return False
-    return "modelInput" in fields and not fields.keys() & {"prompt", "text", "messages", "modelOutput"}
+OWN = frozenset({"anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system"})
+NESTED = ("inferenceConfig", "textGenerationConfig")
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -59,10 +56,10 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
 
 
 def _options(model_input: dict[str, Any]) -> dict[str, Any]:
-    flat = {name: value for name, value in model_input.items() if name not in _OWN and name not in _NESTED}
-    for nested in _NESTED:
+    flat = {name: value for name, value in model_input.items() if name not in OWN and name not in NESTED}
+    for nested in NESTED:
         flat |= require(model_input.get(nested) or {}, dict, f"modelInput.{nested}", "an object")
-    return {_RENAMED.get(name, name): value for name, value in flat.items()}
+    return {RENAMED.get(name, name): value for name, value in flat.items()}
 
 
 def _content(content: Any) -> Any:
@@ -98,9 +95,11 @@ def _text(system: Any) -> str:
 def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the record with the response body as `modelOutput`."""
     check_schema(ask, answer, defaults)
-    return row.extend({"modelOutput": answer.text}, _RESERVED)
+    return row.extend({"modelOutput": answer.text}, MARKS.added)
 
 
 def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the record with its error."""
-    return row.extend({"error": quote({"errorCode": failure.http_status, "errorMessage": failure.message})}, _RESERVED)
+    return row.extend(
+        {"error": quote({"errorCode": failure.http_status, "errorMessage": failure.message})}, MARKS.added
+    )

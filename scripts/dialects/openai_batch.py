@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
-from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, refuse_stream, require, route_of
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine.facts import Served
 from job.defaults import Defaults
 from rows.errors import RowError
 from rows.row import Row, quote, shorten
 
 NAME = "openai"
-_AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
-
-
-def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by `custom_id` with a `body`, or with a `method` and a `url`, where the row has no prompt of its own."""
-    if "custom_id" not in fields or fields.keys() & {"prompt", "text", "messages"}:
-        return False
-    return "body" in fields or {"method", "url"} <= fields.keys()
+MARKS = Marks(
+    asked=(("custom_id", "body"), ("custom_id", "method", "url")),
+    unless=besides(*OWN_PROMPTS),
+    answered=(("custom_id", "response"),),
+)
+AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -39,7 +36,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     body = require(fields.get("body"), dict, "body", "the request's JSON object")
     route = route_of(fields.get("url"), served)
     refuse_stream(body)
-    if route in _AUDIO:
+    if route in AUDIO:
         audio = require(body.get("file_url"), str, "body.file_url", "an http, https or data URL")
         return apply_defaults(route, {k: v for k, v in body.items() if k != "file_url"}, defaults, served, audio)
     return apply_defaults(route, body, defaults, served)

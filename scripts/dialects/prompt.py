@@ -12,6 +12,7 @@ from typing import Any
 from dialects import answers
 from dialects.base import apply_defaults, check_messages, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import Marks
 from dialects.tidy import merge_extra_body
 from engine import routes
 from engine.facts import Served
@@ -21,18 +22,15 @@ from rows.errors import RowError
 from rows.row import Row, quote
 
 NAME = "prompt"
+MARKS = Marks(added=frozenset({"error"}))  # what no other dialect claims
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
-_TEXTS = ("prompt", "text")
-_PAIRS = {  # the fields of a row that make the body of a comparing endpoint
+TEXTS = ("prompt", "text")
+PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _SCORE: ("text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"),
     _RERANK: ("query", "documents", "top_n"),
 }
+DOCUMENTS = ("documents", "text_2", "items", "data_2")  # those among them that are compared with a query
 _COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RERANK, "/v2/rerank": _RERANK}
-
-
-def recognises(fields: Mapping[str, Any]) -> bool:
-    """Take every object: the caller asks the other dialects first."""
-    return True
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -77,7 +75,7 @@ def _pair_route(fields: Mapping[str, Any]) -> str:
 
 
 def _asks(fields: Mapping[str, Any]) -> bool:
-    return any(fields.get(name) is not None for name in ("messages", *_TEXTS))
+    return any(fields.get(name) is not None for name in ("messages", *TEXTS))
 
 
 def _options(fields: Mapping[str, Any], columns: Mapping[str, Any], route: str) -> dict[str, Any]:
@@ -123,7 +121,7 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
         return check_messages(content, "messages of PromptTemplateFile") if isinstance(content, list) else content
     if fields.get("messages") is not None:
         return check_messages(fields["messages"])
-    for name in _TEXTS:
+    for name in TEXTS:
         if fields.get(name) is not None:
             text = require(fields[name], str, name, "a text")
             if not text:
@@ -160,7 +158,7 @@ def _input(content: str | list[Any], route: str) -> dict[str, Any]:
 
 
 def _pairs(fields: Mapping[str, Any], route: str, served: Served) -> dict[str, Any]:
-    body = {name: fields[name] for name in _PAIRS[route] if name in fields}
+    body = {name: fields[name] for name in PAIRS[route] if name in fields}
     if len(body) < 2:
         need = '"query" and "documents"' if route == _RERANK else '"queries" and "documents" (or "text_1" and "text_2")'
         raise RowError("missing_field", f"the row needs {need} for {route}")

@@ -9,9 +9,9 @@ from dialects import anthropic_batch, bedrock, openai_batch, prompt, runpod
 from dialects.base import Dialect
 
 PROMPT = cast("Dialect", prompt)
-_OTHERS = cast("tuple[Dialect, ...]", (openai_batch, anthropic_batch, runpod, bedrock))
+OTHERS = cast("tuple[Dialect, ...]", (openai_batch, anthropic_batch, runpod, bedrock))
 
 
 def recognise(fields: Mapping[str, Any]) -> Dialect:
     """Return the dialect of a row with these fields."""
-    return next((dialect for dialect in _OTHERS if dialect.recognises(fields)), PROMPT)
+    return next((dialect for dialect in OTHERS if dialect.MARKS.tell(fields)), PROMPT)

@@ -5,12 +5,12 @@ Source: RunPod documentation, "Send requests to vLLM workers" and "OpenAI API co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, check_messages, require, route_of
 from dialects.exchange import Answer, Ask, Failure
+from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
@@ -19,22 +19,14 @@ from rows.errors import RowError
 from rows.row import Row, shorten
 
 NAME = "runpod"
-_SHAPES = frozenset({"messages", "prompt", "openai_route", "openai_input", "route"})
-_RESERVED = frozenset({"status", "output", "error"})
-_STREAM = frozenset({"stream", "stream_options"})
-
-
-def recognises(fields: Mapping[str, Any]) -> bool:
-    """Tell by an `input` object of a known shape.
-
-    Beside an instruction or a prompt it is a user's own data, beside an `output` or a failure it was asked before.
-    """
-    inner = fields.get("input")
-    if not isinstance(inner, dict) or fields.keys() & {"prompt", "text", "messages", "instruction", "output"}:
-        return False
-    if "error" in fields and fields.get("status") == "FAILED":
-        return False
-    return bool(inner.keys() & _SHAPES)
+MARKS = Marks(
+    asked=besides("input.messages", "input.prompt", "input.openai_route", "input.openai_input", "input.route"),
+    # beside an instruction or a prompt it is a user's own data, beside an output or a failure it was asked before
+    unless=(*besides(*OWN_PROMPTS, "instruction", "output"), ("error", "status=FAILED")),
+    answered=(("input", "output", "status=COMPLETED"), ("input", "error", "status=FAILED")),
+    added=frozenset({"status", "output", "error"}),
+)
+STREAM = frozenset({"stream", "stream_options"})
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -47,7 +39,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
             raise RowError("invalid_method", f'"input.method" must be "POST", got {shorten(inner["method"])}')
         return _passed_through(inner["route"], inner.get("body"), "body", defaults, served)
     options = require(inner.get("sampling_params") or {}, dict, "input.sampling_params", "an object")
-    checked = check_options({name: value for name, value in options.items() if name not in _STREAM})
+    checked = check_options({name: value for name, value in options.items() if name not in STREAM})
     if "messages" in inner:
         messages = check_messages(inner["messages"], "input.messages")
         return _chat(messages, checked, defaults, served)
@@ -63,16 +55,16 @@ def _chat(messages: list[Any], options: dict[str, Any], defaults: Defaults, serv
 
 def _passed_through(route: Any, body: Any, name: str, defaults: Defaults, served: Served) -> Ask:
     content = require(body, dict, f"input.{name}", "the request's JSON object")
-    whole = {key: value for key, value in content.items() if key not in _STREAM}
+    whole = {key: value for key, value in content.items() if key not in STREAM}
     return apply_defaults(route_of(route, served), whole, defaults, served)
 
 
 def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
     """Return the line's fields with the endpoint's response body as `output`."""
     check_schema(ask, answer, defaults)
-    return row.extend({"status": '"COMPLETED"', "output": answer.text}, _RESERVED)
+    return row.extend({"status": '"COMPLETED"', "output": answer.text}, MARKS.added)
 
 
 def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
     """Return the line's fields with the error."""
-    return row.extend({"status": '"FAILED"', "error": failure.as_json()}, _RESERVED)
+    return row.extend({"status": '"FAILED"', "error": failure.as_json()}, MARKS.added)

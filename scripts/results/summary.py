@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dialects.answers import CUT_OFF
 from job import parameters
 from results.merge import Merge
 from rows import ranges
-
-LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Counts:
             self.failed_lines.append(line)
             return
         self.succeeded += 1
-        self.truncated += head.get("finish") in LENGTH_REASONS
+        self.truncated += head.get("finish") in CUT_OFF
         self.prompt_tokens += head.get("in") or 0
         self.completion_tokens += head.get("out") or 0
 

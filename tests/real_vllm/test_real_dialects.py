@@ -16,7 +16,8 @@ from openai.types.chat import ChatCompletion
 
 from engine.command import build_environment
 from engine.routes import CHAT, COMPLETIONS, RESPONSES
-from job.options import OPTIONS, translate_options
+from job.options import OPTIONS
+from job.translation import translate_options
 from support.cut_proxy import cut_proxy
 from support.real_jobs import SMALL, TOOL, TOOLS, RealServer, Result, environment, openai_line, run, short_folder
 

@@ -14,7 +14,7 @@ import pytest
 
 import run_local
 import setup_env
-from local.openjd_log import make_printable, make_readable
+from local.openjd_log import printable, readable
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
         "0:00:01.110304\topenjd_status: 2/5 rows",
         "--- Results of local session ---",
     ]
-    assert list(make_readable(log)) == [
+    assert list(readable(log)) == [
         " 0:00:00  Running step 'Infer'",
         " 0:00:00  Chunk 1-4",
         "          a program's line",
@@ -93,7 +93,7 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
 
 def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
     log = ["ERROR generating Job: ChunkSize must be at most 150", "", "usage: openjd run TEMPLATE", "  --output FORMAT"]
-    assert list(make_readable(log)) == log[:1]
+    assert list(readable(log)) == log[:1]
 
 
 def test_cancelling_tells_openjd_once_and_shows_how_it_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_cancelling_tells_openjd_once_and_shows_how_it_ends(tmp_path: Path, caps
 
 
 def test_text_cannot_act_on_the_terminal() -> None:
-    assert make_printable("a\x1b]0;title\x07b\u202ec\r\n".encode()) == r"a\x1b]0;title\x07b\u202ec"
+    assert printable("a\x1b]0;title\x07b\u202ec\r\n".encode()) == r"a\x1b]0;title\x07b\u202ec"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Sizes:
         return {name: str(getattr(self, name)) for name in self.__slots__}
 
 
-def cover_all(lines: int, block_size: int = 1) -> str:
+def whole_range(lines: int, block_size: int = 1) -> str:
     """Return the Prompts that ask for every line of a file."""
     return f"1-{max(1, -(-lines // block_size))}"
 
@@ -57,10 +57,10 @@ def sizes(lines: int, workers: int = 1, block_size: int | None = None) -> Sizes:
     block = block_size or (1 if lines <= PLAIN_LINES else _round_up(per_task / 100))
     chunk = min(CHUNK_LIMIT, max(1, -(-per_task // block)))
     seconds = SHORT_SECONDS if lines <= FULL_TASK else LONG_SECONDS
-    return Sizes(cover_all(lines, block), block, chunk, seconds)
+    return Sizes(whole_range(lines, block), block, chunk, seconds)
 
 
-def suggest(given: Mapping[str, str], lines: int, workers: int = 1) -> dict[str, str]:
+def suggested(given: Mapping[str, str], lines: int, workers: int = 1) -> dict[str, str]:
     """Return the parameters that suit a whole file of so many lines; sizes that are given stay as they are."""
     block_size = int(given["BlockSize"]) if "BlockSize" in given else None
     suited = sizes(lines, workers, block_size).parameters()
@@ -86,7 +86,7 @@ def estimate(
     prompt, answer = census.prompt_tokens, census.answer_limit
     load = ASSUMED_LOAD
     if summary is not None:
-        measured = _measure(summary)
+        measured = _measured(summary)
         answer = round(answered * measured.answer_tokens)
         prompt = round(answered * measured.prompt_tokens)
         rate = rate or measured.rate
@@ -125,7 +125,7 @@ class _Measured:
     rate: float
 
 
-def _measure(path: Path) -> _Measured:
+def _measured(path: Path) -> _Measured:
     """Read the averages of a summary.json. Raises AdviceError, which names the file, and OSError."""
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
+from dialects.marks import OWN_PROMPTS
 from dialects.recognise import PROMPT, recognise
 from job.options import OPTIONS
 
 Fill = Callable[[Mapping[str, Any]], str]
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
-_OWN = ("prompt", "text", "messages")  # what makes a prompt row without further ado
 MESSAGES_BESIDE = "messages_beside"  # the name of a record's messages that are not asked
 _QUESTIONS = ("question", "query")
 ROLES = {
@@ -96,7 +96,7 @@ def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that make a record a row, by its layout."""
     if recognise(record) is not PROMPT:
         return {}
-    for name in _OWN:
+    for name in OWN_PROMPTS:
         if record.get(name):
             return {name: record[name]}
     if isinstance(record.get("conversations"), list):
@@ -109,7 +109,7 @@ def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
             return {"prompt": _text(record[name])}
     if {"query", "documents"} <= record.keys() or record.keys() & {"text_1", "queries"}:
         return {}  # rows of a score or a rerank model
-    empty = next((name for name in (*_OWN, *_QUESTIONS, "instruction") if name in record), None)
+    empty = next((name for name in (*OWN_PROMPTS, *_QUESTIONS, "instruction") if name in record), None)
     if empty:
         raise LayoutError(f"{empty!r} is empty; fill it in, or leave the record out")
     names = ", ".join(map(repr, record))

@@ -47,7 +47,7 @@ def records(path: str, form: str = "") -> Iterator[dict[str, Any]]:
         yield from _parquet(path)
         return
     try:
-        with _open(path) as file:
+        with _opened(path) as file:
             if form in ("csv", "tsv"):
                 yield from _table(path, file, "\t" if form == "tsv" else "")
             else:
@@ -67,7 +67,7 @@ def _form(path: str) -> str:
 
 
 @contextlib.contextmanager
-def _open(path: str) -> Iterator[IO[str]]:
+def _opened(path: str) -> Iterator[IO[str]]:
     """Give a file's text, unpacked and decoded."""
     raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed below)
     try:
@@ -85,7 +85,7 @@ def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]
     csv.field_size_limit(LARGEST_RECORD)
     head = file.readline()
     separator = separator or max(SEPARATORS, key=_QUOTED.sub("", head).count)
-    reader = csv.reader(_join(head, file), delimiter=separator, strict=True)  # a quote left open is an error
+    reader = csv.reader(_joined(head, file), delimiter=separator, strict=True)  # a quote left open is an error
     try:
         names = _names(next(reader, []))
     except csv.Error as error:
@@ -118,7 +118,7 @@ def _names(cells: list[str]) -> list[str]:
     return names
 
 
-def _join(head: str, file: IO[str]) -> Iterator[str]:
+def _joined(head: str, file: IO[str]) -> Iterator[str]:
     yield head
     yield from file
 

@@ -20,7 +20,7 @@ FRAME = re.compile(
 HEADING = re.compile(r"-{9} (.*)|\w+\(CHUNK\[INT\]\) = (.*)|Open Job Description CLI: (.*)|openjd_status: (.*)")
 
 
-def make_readable(lines: Iterable[str]) -> Iterator[str]:
+def readable(lines: Iterable[str]) -> Iterator[str]:
     """Yield of openjd's `lines` what the job's programs say, under headings with the time since the start."""
     started = refused = False
     for line in lines:
@@ -28,14 +28,14 @@ def make_readable(lines: Iterable[str]) -> Iterator[str]:
         if stamped:
             started = True
             if not FRAME.match(stamped[2]):
-                yield dress(stamped[1], stamped[2])
+                yield dressed(stamped[1], stamped[2])
         elif not started:  # a job that openjd refuses: its reason, and after that its whole usage
             refused = refused or line.startswith("usage:")
             if line and not refused:
                 yield line
 
 
-def dress(time: str, text: str) -> str:
+def dressed(time: str, text: str) -> str:
     """Return one line to show: a heading with its `time`, or what a program said, set in under it."""
     heading = HEADING.fullmatch(text)
     if not heading:
@@ -44,7 +44,7 @@ def dress(time: str, text: str) -> str:
     return f"{time:>8}  " + (title or note or (f"Chunk {chunk}" if chunk else status))
 
 
-def make_printable(line: bytes) -> str:
+def printable(line: bytes) -> str:
     """Return `line` with its control characters escaped, so that no text of a row or a model acts on the terminal."""
     text = line.decode("utf-8", errors="replace").rstrip("\r\n")
     return "".join(c if c.isprintable() or c == "\t" else ascii(c)[1:-1] for c in text)

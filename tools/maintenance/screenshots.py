@@ -111,14 +111,14 @@ def picture_form(out: Path) -> None:
     with tempfile.TemporaryDirectory() as home:
         subprocess.run(
             [sys.executable, __file__, "--form", str(out)],
-            env=seal_environment(home),
+            env=sealed(home),
             check=True,
             capture_output=True,
             timeout=120,
         )
 
 
-def seal_environment(home: str) -> dict[str, str]:
+def sealed(home: str) -> dict[str, str]:
     """Return an environment without credentials, with a throwaway home and nothing to reach."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "DEADLINE_"))}
     none = str(Path(home) / "none")

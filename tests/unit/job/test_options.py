@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
-from job.options import check_options, translate_options
+from job.options import check_options
+from job.translation import translate_options
 from rows.errors import RowError
 
 SCHEMA = {"type": "object"}

@@ -251,9 +251,9 @@ export function mustBe({ kind, min, max, above }) {
   if (kind === "integer")
     return max === undefined ? `a whole number, ${min} or more` : `a whole number from ${min} to ${max}`;
   if (kind !== "number") return WORDS[kind];
-  const low = min === -Infinity ? "-inf" : min;
-  if (max === Infinity) return above ? `a number more than ${low}` : `a number ${low} or more`;
-  return above ? `a number more than ${low} and at most ${max}` : `a number from ${low} to ${max}`;
+  if (min === -Infinity) return "a number";
+  if (max === Infinity) return above ? `a number more than ${min}` : `a number ${min} or more`;
+  return above ? `a number more than ${min} and at most ${max}` : `a number from ${min} to ${max}`;
 }
 
 /** Write JSON text for a message, cut short. */
