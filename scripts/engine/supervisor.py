@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 
 from engine.launch import HASTE_SECONDS, STOP_SECONDS
@@ -82,10 +82,11 @@ class Supervisor:
 
     def _finish(self) -> None:
         patience = STOP_SECONDS if self._entered else UNENTERED_SECONDS
-        end: Callable[[Life], None] = lambda life: life.finish(patience)  # noqa: E731
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(end, self._lives))
-        processes.end_all(processes.find_descendants, HASTE_SECONDS)
+        try:
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(Life.finish, self._lives, repeat(patience)))
+        finally:
+            processes.end_all(processes.find_descendants, HASTE_SECONDS)
 
     def _publish(self, engine: Engine) -> None:
         with self._noting:

@@ -132,7 +132,10 @@ class FakeServer:
         if self.key and path.startswith("/v1") and headers.get("authorization") != f"Bearer {self.key}":
             return await _send(writer, Fault(401, b'{"error": "Unauthorized"}'))
         if method == "GET":
-            return await _send(writer, self._page(path))
+            page = self._page(path)
+            while not page.until():  # noqa: ASYNC110 - what it tells of may be another thread's
+                await asyncio.sleep(0.01)
+            return await _send(writer, page)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:

@@ -3,8 +3,10 @@
 The model's name says how it behaves, by one or more of the words in it: `dies`, `out-of-memory`, `gated`,
 `no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `mute-again` (never when it is started a
 second time), `slow`, `stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds
-its port taken the first time). A row with `poison` in its text kills it, `crash-once` does so the first time, `stall`
-hangs. It starts a child process, as vLLM starts its engine, in its own process group.
+its port taken the first time), `deaf` (never answers /health), `strays` (its child leaves its process session). A row
+with `poison` in its text kills it, `crash-once` does so the first time, `stall` hangs, `lost-once` loses its connection
+the first time, `corpse-once` makes it answer everything by an error the first time. It starts a child process, as vLLM
+starts its engine, in its own process group.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def main() -> None:
     for flag in ("--model", "--host", "--port"):
         parser.add_argument(flag, required=True)
     given, _ = parser.parse_known_args()
-    start_child()
+    start_child(strays="strays" in given.model)
     starts = count_start()
     for word, text in LAST_WORDS.items():
         if word in given.model:
@@ -52,16 +54,19 @@ def main() -> None:
     while "mute" in given.model and ("again" not in given.model or starts > 1):
         time.sleep(1)
     time.sleep(1.0 if "slow" in given.model else 0.0)
-    server = FakeServer(script, port=int(given.port), key=os.environ["VLLM_API_KEY"])
+    server = FakeServer(lambda asked: script(asked, server), port=int(given.port), key=os.environ["VLLM_API_KEY"])
     server.model, server.metrics, server.lists = given.model, METRICS, False
+    if "deaf" in given.model:
+        server.pages["/health"] = Fault(until=lambda: False)
     with server:
         while True:
             time.sleep(1)
 
 
-def start_child() -> None:
+def start_child(*, strays: bool) -> None:
     """Start the engine's stand-in; it outlives this process unless its group is ended."""
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=strays)
 
 
 def count_start() -> int:
@@ -72,12 +77,25 @@ def count_start() -> int:
     return path.stat().st_size
 
 
-def script(asked: Asked) -> Fault | None:
+def script(asked: Asked, server: FakeServer) -> Fault | None:
     """Do to a row what its text says."""
-    if "poison" in asked.text or ("crash-once" in asked.text and not Path("crashed").exists()):
-        Path("crashed").touch()
+    if "poison" in asked.text or ("crash-once" in asked.text and is_first("crashed")):
         return Fault(act=lambda: os._exit(9))
+    if "lost-once" in asked.text and is_first("lost"):
+        return Fault(wire="reset")
+    if "corpse-once" in asked.text and is_first("corpse"):
+        server.script = lambda _: Fault(500, b"{}")
+        server.pages["/health"] = Fault(503, b"{}")
+        return Fault(500, b"{}")
     return Fault(wire="hang") if "stall" in asked.text else None
+
+
+def is_first(name: str) -> bool:
+    """Tell whether something happens for the first time in the session."""
+    path = Path(name)
+    first = not path.exists()
+    path.touch()
+    return first
 
 
 if __name__ == "__main__":
