@@ -79,6 +79,7 @@ class Session:
     environment: dict[str, str] = field(default_factory=dict)
     python: str = sys.executable
     patience: float = PATIENCE
+    scripts: Path = ROOT / "scripts"
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,7 @@ class Session:
         """Return a program's argument list."""
         named = {"session-dir": str(self.folder / "session"), **options}
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
-        return [self.python, "-B", str(ROOT / "scripts" / program), *action, *flags]
+        return [self.python, "-B", str(self.scripts / program), *action, *flags]
 
     def _job(self, **more: str) -> dict[str, str]:
         """Return the job's parameters, under the names of their flags."""
