@@ -31,7 +31,7 @@ from host import files, runner, transfer
 from job import arguments, parameters
 from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
-from page.writer import Page
+from page.writer import Page, PageReport
 from results import summary
 from results.in_order import Raws, Results, make_page_row
 from results.merge import Merge
@@ -107,14 +107,24 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
     with contextlib.closing(merge), Page(output) as page:
         counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
         whole = summary.summarise(counts, merge, values)
-        text = json.dumps(whole, indent=2, ensure_ascii=False)
-        files.write_whole(output / "summary.json", text.encode("utf-8", "replace") + b"\n")
-        report = page.write(output / "results.html", whole)
+        report = _write_reports(whole, output, page)
+        refusal = _send(given["OutputUrl"], output / "output.jsonl")
+        if refusal:
+            whole["notes"].append(refusal)
+            _write_reports(whole, output, page)
     if report.held < report.rows:
         runner.say(f"results.html holds {report.held:,} of {report.rows:,} rows; output.jsonl can be opened in it")
     _report(whole, output)
-    _send(given["OutputUrl"], output / "output.jsonl")
+    if refusal:
+        runner.status(refusal)
     return 0
+
+
+def _write_reports(whole: dict[str, Any], output: Path, page: Page) -> PageReport:
+    """Write the summary and the page."""
+    text = json.dumps(whole, indent=2, ensure_ascii=False)
+    files.write_whole(output / "summary.json", text.encode("utf-8", "replace") + b"\n")
+    return page.write(output / "results.html", whole)
 
 
 def _is_done(input_file: str, output: Path) -> bool:
@@ -226,16 +236,16 @@ def _report(whole: dict[str, Any], output: Path) -> None:
     runner.progress(100)
 
 
-def _send(url: str, path: Path) -> None:
-    """PUT output.jsonl to OutputUrl. A failure is told and loses nothing: the file is here."""
+def _send(url: str, path: Path) -> str:
+    """PUT output.jsonl to OutputUrl. A failure loses nothing, since the file is here: return it as a note, or ""."""
     if not url:
-        return
+        return ""
     try:
         transfer.upload(path, url, runner.say)
-        runner.say(f"output.jsonl was sent to {transfer.shown(url)}")
     except transfer.TransferError as error:
-        runner.say(f"WARNING: output.jsonl was not sent, it is in OutputDir: {error}")
-        runner.status(f"output.jsonl was not sent: {error}")
+        return f"output.jsonl was not sent, it is in OutputDir: {error}"
+    runner.say(f"output.jsonl was sent to {transfer.shown(url)}")
+    return ""
 
 
 if __name__ == "__main__":

@@ -89,14 +89,16 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
         values["VllmArgs"],
         values["ServerStartTimeoutSeconds"],
     )
-    if values["ServerUrl"]:
+    if values["ServerUrl"] or not values["InputUrl"]:  # a file takes no time, and one that is of no use costs no engine
         _prepare_input(values, folder, wanted)
+    if values["ServerUrl"]:
         _tell_ready(session.enter_given(values["ServerUrl"], settings, folder, read_key()), begun)
         return 0
     key = _set_secrets(values)
     program = [sys.executable, "-B", __file__, "supervise"]
     with session.Entrance(program, settings, folder, key) as entrance:
-        _prepare_input(values, folder, wanted)
+        if values["InputUrl"]:
+            _prepare_input(values, folder, wanted)
         _tell_ready(entrance.wait(), begun)
         entrance.finish()
     return 0
@@ -121,6 +123,8 @@ def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines
             f"Prompts {values['Prompts']!r} is past the end of {found.name}, which has {found.lines:,} lines; "
             f"for all of them set Prompts to 1-{-(-found.lines // values['BlockSize'])}"
         )
+    if source.is_blank_in(found, wanted):
+        raise source.SourceError(f"every line of {found.name} that Prompts {values['Prompts']!r} asks for is blank")
 
 
 def _set_secrets(values: Mapping[str, Any]) -> str:

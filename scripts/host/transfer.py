@@ -155,6 +155,19 @@ def _size(count: int | None) -> str:
     return "length not told" if count is None else f"{count:,} bytes"
 
 
+class _NoContentType(urllib.request.BaseHandler):
+    """Takes the content type away that urllib makes up: a presigned URL was signed without one."""
+
+    handler_order = 900  # after the one that adds it
+
+    def http_request(self, request: urllib.request.Request) -> urllib.request.Request:
+        """Return the request without it."""
+        request.unredirected_hdrs.pop("Content-type", None)
+        return request
+
+    https_request = http_request
+
+
 class _PutRedirects(urllib.request.HTTPRedirectHandler):
     """Follows 307 and 308 of a PUT, which S3 sends while a new bucket's name spreads."""
 
@@ -167,8 +180,8 @@ class _PutRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _put(path: Path, url: str) -> None:
-    opener = urllib.request.build_opener(_PutRedirects)
+    opener = urllib.request.build_opener(_PutRedirects, _NoContentType)
     with path.open("rb") as file:
-        headers = {"Content-Length": str(path.stat().st_size), "Content-Type": ""}
+        headers = {"Content-Length": str(path.stat().st_size)}
         with opener.open(urllib.request.Request(url, data=file, headers=headers, method="PUT"), timeout=TIMEOUT):
             pass

@@ -22,11 +22,14 @@ from typing import BinaryIO
 
 from host import files, transfer
 from rows.ranges import Lines
-from rows.row import BOM
+from rows.row import BOM, is_blank
 
 STRIDE = 64  # lines between two entries of the index
 BLOCK = 1 << 20  # bytes read at a time
+FETCHES = 3  # of a file that arrives damaged
+LAYERS = 3  # of gzip around one file
 SAMPLE = 4096  # bytes looked at to tell a text file from others
+_HTML = (b"<!doctype html", b"<html")
 _UTF16_OR_32 = (b"\xff\xfe", b"\xfe\xff")
 _MAGIC = {
     b"PAR1": "a Parquet file; tools/make_rows.py turns it into JSONL",
@@ -41,6 +44,10 @@ _MAGIC = {
 
 class SourceError(Exception):
     """An input that cannot be read at all; the message names it and says what to do."""
+
+
+class DamagedError(SourceError):
+    """Packed data that cannot be unpacked; another copy may be whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +122,56 @@ def _local_file(input_file: str, input_url: str, folder: Path, report: transfer.
             raise SourceError(f"InputFile {input_file!r} {what}; choose a .jsonl file")
     elif input_url:
         path = folder / "input.download"
-        name = Path(transfer.shown(input_url).removesuffix("?...")).name
-        transfer.download(input_url, path, report)
+        return _fetch(input_url, folder, report)
     else:
         raise SourceError("There is no input: set InputFile to a .jsonl file, or InputUrl to where one can be fetched")
-    with path.open("rb") as file:
-        head = file.read(SAMPLE)
-    if head.startswith(files.GZIP_MAGIC):
-        path = _unpacked(path, name, folder)
+    return _unpack(path, name, folder), name
+
+
+def _fetch(url: str, folder: Path, report: transfer.Report) -> tuple[Path, str]:
+    """Download the input; data that turns out to be damaged may have been cut on its way, and is fetched again."""
+    path = folder / "input.download"
+    name = Path(transfer.shown(url).removesuffix("?...")).name
+    for left in reversed(range(FETCHES)):
+        transfer.download(url, path, report)
+        try:
+            return _unpack(path, name, folder), name
+        except DamagedError as error:
+            if not left:
+                raise
+            report(f"{error}; it is fetched again")
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _unpack(path: Path, name: str, folder: Path) -> Path:
+    """Return the path of the plain text, which a server may have packed once more than its owner did."""
+    for layer in range(LAYERS + 1):
         with path.open("rb") as file:
             head = file.read(SAMPLE)
-    _refuse_binary(head, name)
-    return path, name
+        if not head.startswith(files.GZIP_MAGIC):
+            _refuse_other(head, name)
+            return path
+        if layer < LAYERS:
+            path = _unpack_layer(path, name, folder / f"input-{layer + 1}.jsonl")
+    raise SourceError(f"{name} is packed with gzip more than {LAYERS} times; unpack it first")
 
 
-def _unpacked(path: Path, name: str, folder: Path) -> Path:
-    plain = folder / "input.jsonl"
+def _unpack_layer(path: Path, name: str, plain: Path) -> Path:
     try:
         with gzip.open(path, "rb") as packed, plain.open("wb") as file:
             while block := packed.read(BLOCK):
                 file.write(block)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(f"{name}: the gzip data is damaged or cut off ({error}); copy the file again") from None
+        raise DamagedError(f"{name}: the gzip data is damaged or cut off ({error}); copy the file again") from None
     return plain
+
+
+def _refuse_other(head: bytes, name: str) -> None:
+    if head.removeprefix(BOM).lstrip()[:20].lower().startswith(_HTML):
+        raise SourceError(
+            f"{name} is an HTML page, such as the one to log in on, and not the file itself; the input is JSONL"
+        )
+    _refuse_binary(head, name)
 
 
 def _refuse_binary(head: bytes, name: str) -> None:
@@ -150,6 +184,11 @@ def _refuse_binary(head: bytes, name: str) -> None:
     for magic, what in _MAGIC.items():
         if head.startswith(magic):
             raise SourceError(f"{name} is {what}; the input is JSONL, one JSON object a line")
+
+
+def is_blank_in(source: Source, wanted: Lines) -> bool:
+    """Tell whether the lines of `wanted` that the file has are all blank."""
+    return all(is_blank(raw) for _, raw in source.read(wanted))
 
 
 def refuse_other_text(source: Source) -> None:

@@ -105,6 +105,12 @@ def test_a_gzip_file_is_known_by_its_content_and_has_the_identity_of_what_it_hol
     assert [raw for _, raw in found.read(Lines(parse("777")))] == [b'{"prompt": "x"}']
 
 
+def test_a_gzip_file_that_a_server_packed_once_more_is_the_same_input(tmp_path: Path) -> None:
+    plain = prepared(tmp_path / "a", b'{"prompt": "x"}\n')
+    packed = prepared(tmp_path / "b", gzip.compress(gzip.compress(b'{"prompt": "x"}\n')))
+    assert packed.sha256 == plain.sha256
+
+
 def test_the_index_is_made_once_and_read_back(tmp_path: Path) -> None:
     found = prepared(tmp_path, b"a\nb\n")
     (tmp_path / "session" / "input.offsets").chmod(0o400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import signal
 import socket
@@ -286,6 +287,9 @@ FILES: dict[str, tuple[bytes | None, str]] = {
     "PDF": (b"%PDF-1.7 and so on", "PDF"),
     "gzip cut off": (gzip.compress(b'{"prompt": "x"}\n' * 5000)[:-20], "gzip"),
     "gzip damaged": (b"\x1f\x8b" + b"x" * 100, "gzip"),
+    "gzip in gzip in gzip in gzip": (functools.reduce(lambda x, _: gzip.compress(x), range(4), b"{}\n"), "3 times"),
+    "a page to log in on": (b'\n<!DOCTYPE html>\n<html>\n{"prompt": "x"}\n</html>', "an HTML page"),
+    "blank lines": (b"\n \n", "asks for is blank"),
     "gzip of nothing": (gzip.compress(b""), "is empty"),
 }
 
@@ -299,6 +303,12 @@ def test_an_input_that_cannot_be_read_is_refused_in_one_sentence(
         if content is not None:
             session.input.write_bytes(content)
         session.start().refused("input.jsonl", says)
+
+
+def test_an_input_that_cannot_be_used_starts_no_engine(session: Session) -> None:
+    session.input.write_bytes(b"\n" * 6)
+    session.start().refused("every line of input.jsonl that Prompts '1-6' asks for is blank")
+    assert not (session.folder / "session" / "starts").exists()
 
 
 PARAMETERS: dict[str, tuple[dict[str, str], str]] = {

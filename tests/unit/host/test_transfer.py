@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 
 from host import transfer
 from rows.ranges import Lines
-from rows.source import prepare
+from rows.source import SourceError, prepare
 from support.cut_proxy import Cuts, cut_proxy
 from support.scripted_server import Scripted, Step, scripted, status
 
@@ -148,6 +148,20 @@ def test_a_download_resumes_with_the_object_that_it_began(tmp_path: Path) -> Non
         assert fetched(server, tmp_path) == CONTENT
         headers = server.seen[1][2]
         assert (headers["Range"], headers["If-Range"]) == (f"bytes={len(CONTENT) // 2}-", '"1"')
+
+
+def test_packed_data_that_was_cut_on_its_way_is_fetched_again(tmp_path: Path) -> None:
+    packed = gzip.compress(CONTENT)
+    with scripted(status(200, packed[:-9]), status(200, packed)) as server:
+        source = prepare("", server.base + "/in.jsonl.gz?sig=secret", tmp_path, lambda _: None)
+        assert source.size == len(CONTENT)
+
+
+def test_packed_data_that_stays_damaged_is_refused_after_a_few_attempts(tmp_path: Path) -> None:
+    with scripted(status(200, gzip.compress(CONTENT)[:-9])) as server:
+        with pytest.raises(SourceError, match="damaged or cut off"):
+            prepare("", server.base + "/in.jsonl.gz?sig=secret", tmp_path, lambda _: None)
+        assert len(server.seen) == 3
 
 
 def test_an_object_that_changed_meanwhile_is_fetched_from_its_start(tmp_path: Path) -> None:
@@ -316,7 +330,7 @@ def test_an_upload_is_not_given_a_content_type_that_the_signature_lacks(tmp_path
     path.write_bytes(b"{}\n")
     with scripted(status(200)) as server:
         transfer.upload(path, server.base + "/x", lambda _: None)
-        assert server.seen[0][2].get("Content-Type", "") == ""
+        assert "Content-Type" not in server.seen[0][2]
 
 
 @pytest.mark.parametrize("path", ["/a b?sig=secret", "/données?sig=secret", "/100%25?sig=a%2Bb"])
