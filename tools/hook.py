@@ -43,6 +43,7 @@ def hook(submission: Mapping[str, Any]) -> dict[str, Any]:
     """Check a submission, say what was found, and return what `deadline` should change. Raises Refused."""
     values = submission.get("parameters") or {}
     given = {**DEFAULTS, **{name: str(value) for name, value in values.items() if value is not None}}
+    inspection.read_values(given)  # what is out of its bounds is refused here, before anything is uploaded
     if not given["InputFile"]:
         return _without_file(given)
     checked = _checked(given)

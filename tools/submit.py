@@ -18,6 +18,7 @@ have failed: the summary says so), 1 it did not, 2 nothing was submitted, 130 Ct
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import os
 import shutil
@@ -29,7 +30,7 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 import run_local
 from checking import advice, inspection
 from host import runner
-from job.parameters import FILES, JobError
+from job.parameters import BY_NAME, FILES, JobError
 from run_local import RunError
 from setup_env import SetupError, say
 from submission import farm_job
@@ -53,6 +54,7 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
     if asked.prompts:
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
+    refuse_unusable(chosen)
     chosen["OutputDir"] = _whole(chosen["OutputDir"])
     for name in FILES:
         if chosen.get(name):
@@ -68,6 +70,14 @@ def parameters(asked: argparse.Namespace) -> dict[str, str]:
     else:
         show_check(chosen)
     return {**chosen, "InputFile": str(out_of_the_way(Path(chosen["InputFile"]), Path(chosen["OutputDir"])))}
+
+
+def refuse_unusable(chosen: Mapping[str, str]) -> None:
+    """Raise NotSubmitted for a name that no parameter has, and JobError for a value that its parameter cannot have."""
+    for name in chosen.keys() - BY_NAME.keys():
+        close = difflib.get_close_matches(name, BY_NAME, n=1)
+        raise NotSubmitted(f"there is no parameter {name}" + (f"; did you mean {close[0]}?" if close else ""))
+    inspection.read_values(chosen)
 
 
 def out_of_the_way(file: Path, output_dir: Path) -> Path:

@@ -75,8 +75,10 @@ def test_all_counts_blocks_where_a_range_value_is_a_block_of_lines(five_hundred:
         ({"InputFile": "FILE", "Prompts": "9-1"}, "9-1"),
         ({"InputFile": "FILE", "OutputField": "error"}, "OutputField"),
         ({"InputFile": "FILE", "PromptTemplateFile": "/nowhere.jinja"}, "PromptTemplateFile"),
+        ({"InputFile": "FILE", "MaxAttempts": 0}, "MaxAttempts must be at least 1, got 0"),
+        ({"InputUrl": "http://127.0.0.1/x", "GpuMemoryUtilization": 1.5}, "GpuMemoryUtilization must be at most 1"),
     ],
-    ids=["no file", "no input", "all of a URL", "sampling", "range", "output field", "template"],
+    ids=["no file", "no input", "all of a URL", "sampling", "range", "output field", "template", "bounds", "URL"],
 )
 def test_what_cannot_work_is_refused_with_the_reason(five_hundred: Path, parameters: dict[str, Any], told: str) -> None:
     given = {name: str(five_hundred) if value == "FILE" else value for name, value in parameters.items()}

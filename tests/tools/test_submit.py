@@ -78,21 +78,23 @@ def test_no_value_is_on_a_command_line_and_no_secret_is_noted(
 
 
 @pytest.mark.parametrize(
-    ("content", "arguments"),
+    ("content", "arguments", "told"),
     [
-        ("broken\n", ()),
-        ("", ()),
-        ('{"prompt": "x"}\n', ("-p", "MaxTokens=many")),
-        ('{"prompt": "x"}\n', ("--prompts", "a")),
+        ("broken\n", (), "has no line that begins a JSON object"),
+        ("", (), "is empty"),
+        ('{"prompt": "x"}\n', ("-p", "MaxTokens=many"), "MaxTokens must be a whole number, got 'many'"),
+        ('{"prompt": "x"}\n', ("-p", "MaxAttempts=0"), "MaxAttempts must be at least 1, got 0"),
+        ('{"prompt": "x"}\n', ("-p", "MaxToken=9"), "there is no parameter MaxToken; did you mean MaxTokens?"),
+        ('{"prompt": "x"}\n', ("--prompts", "a"), "is not a range"),
     ],
-    ids=["no good row", "empty", "parameter", "range"],
+    ids=["no good row", "empty", "parameter", "bounds", "name", "range"],
 )
 def test_nothing_is_submitted_that_could_not_succeed(
-    said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, arguments: tuple[str, ...]
+    said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, arguments: tuple[str, ...], told: str
 ) -> None:
     (tmp_path / "prompts.jsonl").write_text(content, encoding="utf-8")
     assert submit.main(["prompts.jsonl", *arguments]) == 2
-    assert "NOT SUBMITTED" in capsys.readouterr().err
+    assert told in capsys.readouterr().err.partition("NOT SUBMITTED: ")[2]
     assert not said.exists()
 
 
