@@ -22,6 +22,7 @@ from engine import session
 from engine.address import KEY_VARIABLE, read_key
 from engine.note import Engine, ServerError, Settings
 from engine.supervisor import Supervisor
+from engine.vllm_args import ArgumentsError, overridden, split_arguments
 from host import runner, secrets_manager, transfer
 from host.processes import Process
 from job import arguments
@@ -31,7 +32,7 @@ from rows import ranges, source
 
 EXPECTED = (
     ServerError, JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
-    secrets_manager.SecretError, OSError,
+    secrets_manager.SecretError, ArgumentsError, OSError,
 )  # fmt: skip
 
 
@@ -89,6 +90,9 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
         values["VllmArgs"],
         values["ServerStartTimeoutSeconds"],
     )
+    for name, value in overridden(split_arguments(values["VllmArgs"])).items():
+        if not values["ServerUrl"] and value != str(values[name]):
+            runner.say(f"VllmArgs says {value} where {name} is {values[name]}; VllmArgs wins")
     if values["ServerUrl"] or not values["InputUrl"]:  # a file takes no time, and one that is of no use costs no engine
         _prepare_input(values, folder, wanted)
     if values["ServerUrl"]:

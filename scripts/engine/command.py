@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 
@@ -11,23 +10,8 @@ from engine import gpus
 from engine.address import KEY_VARIABLE
 from engine.gpus import Gpu
 from engine.note import ServerError, Settings
+from engine.vllm_args import ArgumentsError, split_arguments
 
-RESERVED_FLAGS = (
-    "--api-key",
-    "--hf-token",
-    "--host",
-    "--port",
-    "--uds",
-    "--ssl-keyfile",
-    "--ssl-certfile",
-    "--root-path",
-    "--config",
-    "--grpc",
-)
-_WHY = {
-    "--hf-token": "all users of a machine can read command lines; set HfTokenSecretId (or HfToken)",
-    "": "the server stays on loopback behind a key of its own",
-}
 FEW_CORES = 2  # vLLM's CPU build keeps a core for its scheduler; of so few the engine needs all
 CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 
@@ -35,9 +19,12 @@ CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a
 def build_command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
     """Return the server's argument list. What VllmArgs says comes last, so that it wins.
 
-    Raises ServerError for a flag that would open the server to others.
+    Raises ServerError for VllmArgs that cannot be used.
     """
-    extra = _split_extra(settings.vllm_args)
+    try:
+        extra = split_arguments(settings.vllm_args)
+    except ArgumentsError as error:
+        raise ServerError(str(error)) from None
     parallel = settings.tensor_parallel_size or len(found)
     tokens, sequences = gpus.batch_limits(found)
     argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
@@ -50,19 +37,6 @@ def build_command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
     if parallel > 1:
         argv += ["--tensor-parallel-size", str(parallel)]
     return argv + extra
-
-
-def _split_extra(text: str) -> list[str]:
-    try:
-        extra = shlex.split(text)
-    except ValueError as error:
-        raise ServerError(f"VllmArgs {text!r} cannot be split into arguments: {error}") from None
-    for argument in extra:
-        flag = argument.split("=")[0].replace("_", "-")
-        # vLLM's parser takes a flag's beginning for the flag
-        if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
-            raise ServerError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
-    return extra
 
 
 def build_environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, str]:

@@ -170,7 +170,7 @@ TABLE = (  # in the form's order
               meaning="GPUs the model is split over. 0 takes every GPU of the worker."),
     Parameter("ServerStartTimeoutSeconds", WHOLE, 1800, least=10, most=86400,
               meaning="How long the model may take to download and load."),
-    Parameter("VllmArgs", TEXT, "",
+    Parameter("VllmArgs", TEXT, "", checked=True,
               meaning="Further vLLM server arguments, such as --quantization fp8 --enable-lora. They win over "
                       "the bundle's own."),
     Parameter("ServerUrl", ADDRESS, "", checked=True,

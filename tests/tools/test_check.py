@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import check
 from checking import advice, inspection
+from engine.vllm_args import ArgumentsError
 from job.defaults import Defaults
 from rows import ranges
 from rows.row import is_blank
@@ -373,3 +374,19 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         checking.stdout.readline()
         checking.stdout.close()
         assert checking.stderr.read() == b""
+
+
+def test_vllm_args_that_cannot_be_used_are_refused_before_submission(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentsError, match="no hyphen"):
+        inspection.check({"InputFile": file_of(tmp_path, FINE), "VllmArgs": "–-max-num-seqs 8"})
+
+
+def test_what_vllm_args_change_and_misspell_is_said(tmp_path: Path) -> None:
+    arguments = "--max-model-len 256 --max-num-sequences 8 --no-enable-prefix-caching --lora-modules a=/x"
+    rows = [FINE, '{"prompt": "x", "model": "a"}', '{"prompt": "x", "model": "b"}']
+    checked = inspection.check({"InputFile": file_of(tmp_path, *rows), "VllmArgs": arguments})
+    said = inspection.notes(checked)
+    assert said[0] == "VllmArgs says 256 where MaxModelLen is 4096; VllmArgs wins"
+    assert said[1] == "VllmArgs: vLLM has no --max-num-sequences; is --max-num-seqs meant?"
+    assert checked.census.max_model_len == 256
+    assert dict(checked.census.by_model) == {"b": 1}

@@ -59,6 +59,7 @@ class Census:
     defaults: Defaults
     model: str
     max_model_len: int | None
+    known: frozenset[str] = frozenset()  # names that the server answers to
     keep: int | None = EXAMPLES
     report: Callable[[Problem], None] | None = None
     lines: int = 0
@@ -127,7 +128,7 @@ class Census:
         if ask.route not in OF_EVERY_KIND:
             self.by_kind[kind] += 1
         named = ask.body.get("model")
-        if isinstance(named, str) and named != self.model:
+        if isinstance(named, str) and named != self.model and named not in self.known:
             self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
         self._note_tokens(line, ask)
 

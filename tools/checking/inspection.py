@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import census
+from checking import census, server_arguments
 from checking.census import Census, Problem
+from engine.vllm_args import ArgumentsError, overridden, split_arguments
 from host import runner
 from job.defaults import Defaults, read_defaults
 from job.parameters import BY_NAME, TABLE, JobError
@@ -32,7 +33,7 @@ PROCESSES = 4  # at most, since each takes 25 MB
 DEFAULTS = {  # of the parameters that decide about rows, as texts
     each.name: str(each.default) for each in TABLE if each.asks or each.checked
 }
-UNUSABLE = (source.SourceError, JobError, ranges.RangeError, OSError)
+UNUSABLE = (source.SourceError, JobError, ranges.RangeError, ArgumentsError, OSError)
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Checked:
     duplicates: int
     pairs: list[tuple[int, int]]
     not_checked: list[str] = field(default_factory=list)
+    of_server: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> int:
@@ -82,7 +84,8 @@ def check(
         not_checked.append(f"more than the first {limit:,} of {len(present):,} lines; tools/check.py checks all")
     duplicates, pairs = _duplicates(counted)
     past = len(wanted) - len(present)
-    return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked)
+    of_server = server_arguments.notes(split_arguments(values["VllmArgs"]), values)
+    return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked, of_server)
 
 
 def read_values(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -98,8 +101,12 @@ def _census(
     defaults, not_checked = _defaults(values)
     if values["ServerUrl"] and not values["ServerUrl"].lower().startswith(("http://", "https://")):
         raise JobError(f"ServerUrl must begin with http:// or https://, got {values['ServerUrl']!r}")
-    fits = None if values["ServerUrl"] else values["MaxModelLen"]
-    return Census(defaults, values["ModelName"], fits, keep=keep, report=report), not_checked
+    arguments = [] if values["ServerUrl"] else split_arguments(values["VllmArgs"])
+    length = overridden(arguments).get("MaxModelLen", "")
+    fits = int(length) if length.isdecimal() else values["MaxModelLen"]
+    known = server_arguments.names_of_models(arguments)
+    longest = None if values["ServerUrl"] else fits
+    return Census(defaults, values["ModelName"], longest, known=known, keep=keep, report=report), not_checked
 
 
 def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
@@ -196,7 +203,7 @@ def place(name: str, problem: Problem) -> str:
 def notes(checked: Checked) -> list[str]:
     """Return what a person should know although no row fails by it."""
     counted = checked.census
-    said = []
+    said = list(checked.of_server)
     if len(counted.by_kind) > 1:
         each = ", ".join(f"{count:,} for {kind} models" for kind, count in counted.by_kind.most_common())
         said.append(f"the rows are for more than one kind of model, and a server has one; split the file ({each})")

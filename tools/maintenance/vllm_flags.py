@@ -2,7 +2,7 @@
 
 Run by a maintainer when another vLLM is to be claimed, with the unpacked source distribution of each version:
 
-    python3 tools/maintenance/vllm_flags.py 0.19.0=vllm-0.19.0 0.33.0=vllm-0.33.0 > tests/data/vllm_flags.json
+    python3 tools/maintenance/vllm_flags.py 0.19.0=vllm-0.19.0 0.33.0=vllm-0.33.0 > tools/checking/vllm_flags.json
 
 It reads the sources and imports nothing of them, so it needs no GPU and none of what vLLM needs. The tests hold what
 the worker programs use against the file that it writes. Standard library only.

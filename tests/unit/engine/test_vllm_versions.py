@@ -1,6 +1,6 @@
 """What the worker programs ask of vLLM exists in every vLLM this bundle claims, the oldest and the newest included.
 
-`data/vllm_flags.json` holds the names that all of them have, read off their sources by
+`tools/checking/vllm_flags.json` holds the names that all of them have, read off their sources by
 `tools/maintenance/vllm_flags.py`.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import command, hints
+from engine import command, hints, vllm_args
 from engine.gpus import Gpu
 from engine.note import Settings
 from engine.routes import ANY_ROUTE, ENDPOINTS
@@ -23,7 +23,7 @@ from maintenance import vllm_flags
 from support.cfn_stack import load
 
 ROOT = Path(__file__).resolve().parents[3]
-KNOWN = json.loads((ROOT / "tests/data/vllm_flags.json").read_text(encoding="utf-8"))
+KNOWN = json.loads((ROOT / "tools/checking/vllm_flags.json").read_text(encoding="utf-8"))
 SETTINGS = Settings(
     model="m",
     max_model_len=4096,
@@ -55,7 +55,7 @@ def test_every_flag_the_server_is_started_with_is_known(gpus: list[Gpu]) -> None
 
 
 def test_every_flag_that_is_refused_is_one_that_exists() -> None:
-    assert set(command.RESERVED_FLAGS) - set(KNOWN["flags"]) == {"--grpc"}  # in 0.32, not yet in 0.19
+    assert set(vllm_args.RESERVED_FLAGS) - set(KNOWN["flags"]) == {"--grpc"}  # in 0.32, not yet in 0.19
 
 
 def test_every_flag_that_advice_names_is_known() -> None:
