@@ -7,6 +7,8 @@ a function, a class or a const. What would not run, or runs by luck alone, fails
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -43,6 +45,11 @@ def join(entry: Path) -> str:
             if unknown := set(names) - set(given[source]):
                 raise JoinError(f"{module.path}: {source.name} exports no {', '.join(sorted(unknown))}")
     return '"use strict";\n(() => {\nconst modules = {};\n' + "".join(_wrap(m, entry) for m in modules) + "})();\n"
+
+
+def csp_hash(text: str) -> str:
+    """Return the Content-Security-Policy source that allows exactly this inline block."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def order(entry: Path) -> list[Module]:

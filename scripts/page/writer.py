@@ -7,17 +7,15 @@ The frame is a Jinja template with autoescape; rows travel as inert text (page_b
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from host import files
-from job import parameters
 from page.blocks import PageRow, Spool
 from page.figures import Figures
-from page.joiner import join
+from page.joiner import csp_hash, join
+from page.rules import rules
 
 __all__ = ["Page", "PageReport", "PageRow"]
 
@@ -115,11 +113,12 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
     style = "\n".join((PARTS / "css" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     script = join(SCRIPT)
     return environment.get_template("page.html.jinja").render(
-        data={"summary": summary, "held": held, "tally": tally, "defaults": parameters.repeated_defaults()},
+        rules=rules(),
+        data={"summary": summary, "held": held, "tally": tally},
         style=style,
         script=script,
-        style_hash=_csp_hash(style),
-        script_hash=_csp_hash(script),
+        style_hash=csp_hash(style),
+        script_hash=csp_hash(script),
         model=_model_name(str(summary.get("model") or "")),
         name=str((summary.get("input") or {}).get("name") or ""),
         when=str(summary.get("started") or ""),
@@ -131,8 +130,3 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
 def _model_name(model: str) -> str:
     """Return a model's name; of a folder on a worker the last part."""
     return model.rstrip("/").rpartition("/")[2] if model.startswith("/") else model
-
-
-def _csp_hash(text: str) -> str:
-    """Return the Content-Security-Policy source that allows exactly this inline block."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

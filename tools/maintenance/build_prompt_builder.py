@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Make tools/prompt_builder.html, the page people open from disk, out of the files in tools/prompt_builder/.
 
-Reads page.html, the style sheets and the JavaScript modules; writes one HTML file that needs nothing else. Modules are
-joined in the order of their imports, so that the page holds a single script, and the page's Content-Security-Policy
-allows exactly that script and that style sheet, by hash. With --check nothing is written: the exit code tells whether
+Reads page.html, the style sheets, the JavaScript modules and form.json (how the form shows the worker's options);
+writes one HTML file that needs nothing else. It carries the worker's rules as data. Modules are joined in the order of
+their imports into a single script, and the page's Content-Security-Policy allows exactly that script and that style
+sheet, by hash. With --check nothing is written: the exit code tells whether
 the page is what its sources make.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
+import json
 import re
 import sys
 from pathlib import Path
@@ -19,7 +19,8 @@ from pathlib import Path
 BUNDLE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(BUNDLE / "scripts"))
 
-from page.joiner import JoinError, join, order  # noqa: E402 - found by the line above
+from page.joiner import JoinError, csp_hash, join, order  # noqa: E402 - found by the line above
+from page.rules import rules  # noqa: E402
 
 SOURCES = BUNDLE / "tools" / "prompt_builder"
 PAGE = SOURCES.with_suffix(".html")
@@ -39,9 +40,14 @@ def script() -> str:
     return join(entry)
 
 
-def digest(text: str) -> str:
-    """Return the hash of an inlined block as a Content-Security-Policy writes it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def data() -> str:
+    """Return the worker's rules and what the form shows of its options, as JSON that ends no element."""
+    form = json.loads((SOURCES / "form.json").read_text(encoding="utf-8"))
+    known = rules()
+    names = {name for shown in form for name in (shown["name"], *shown.get("also", []))}
+    if unknown := names - known["options"].keys() - {"model"}:
+        raise BuildError(f"form.json shows what is no option: {', '.join(sorted(unknown))}")
+    return json.dumps(known | {"form": form}, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def build() -> str:
@@ -49,7 +55,8 @@ def build() -> str:
     style = "".join((SOURCES / "css" / name).read_text(encoding="utf-8") for name in STYLES)
     code = script()
     page = (SOURCES / "page.html").read_text(encoding="utf-8")
-    blocks = {"@STYLE_HASH@": digest(style), "@SCRIPT_HASH@": digest(code), "@STYLE@": style, "@SCRIPT@": code}
+    blocks = {"@STYLE_HASH@": csp_hash(style), "@SCRIPT_HASH@": csp_hash(code), "@STYLE@": style, "@SCRIPT@": code}
+    blocks["@RULES@"] = data()
     return re.sub("|".join(blocks), lambda match: blocks[match[0]], page)
 
 

@@ -4,53 +4,23 @@
 // turn: {role, text, parts, toolCalls}; answer: {text, reasoning, toolCalls, logprobs, finish}
 import { calls, readBody, readChoice, readUsage, turn } from "./bodies.js";
 import { asText, isNumber, isObject, numeric, tryJson } from "../kit/exact.js";
+import { OPTIONS, RULES, answeredDialect } from "../kit/rules.js";
 
-const OPTIONS = new Set(
-  (
-    "model max_tokens max_completion_tokens temperature top_p top_k min_p seed stop stop_token_ids n best_of logprobs top_logprobs " +
-    "presence_penalty frequency_penalty repetition_penalty length_penalty min_tokens ignore_eos use_beam_search early_stopping " +
-    "skip_special_tokens spaces_between_special_tokens response_format structured_outputs guided_json tools tool_choice sampling_params " +
-    "chat_template_kwargs apply_chat_template stream user dimensions encoding_format truncate_prompt_tokens priority extra_body " +
-    "parallel_tool_calls reasoning_effort include_reasoning logit_bias"
-  ).split(" "),
-);
-const ASKED = [
-  "prompt",
-  "text",
-  "messages",
-  "input",
-  "query",
-  "documents",
-  "text_1",
-  "text_2",
-  "queries",
-  "items",
-  "data_1",
-  "data_2",
-  "instruction",
-  "system",
-  "system_prompt",
-  "instructions",
-];
-const SYSTEM = ["system", "system_prompt", "instructions"];
-const GIVEN = new Set(
-  (
-    "finish_reason prompt_tokens completion_tokens error choices reasoning reasoning_content tool_calls logprobs embedding score scores data " +
-    "results previous usage label probs num_classes refusal prompt_logprobs"
-  ).split(" "),
-);
+const { asked: ASKED, system: SYSTEM } = RULES;
+const BESIDE = new Set(RULES.beside);
+const RESULTS = new Set(RULES.results);
+
+/** Tell whether a field of a request says how it is asked. A result of an option's name is a list or an object. */
+const isOption = (key, value) =>
+  (OPTIONS.has(key) || BESIDE.has(key)) && !(RESULTS.has(key) && (isObject(value) || Array.isArray(value)));
 
 /** Tell the dialect of an output line that came without its page's notes. */
 function dialectOf(row, outputField) {
   if (!isObject(row)) return "none";
   const keys = Object.keys(row);
   if (keys.includes(outputField)) return "prompt"; // whatever dialect the row that it was asked from had
-  if ("custom_id" in row && "response" in row) return "openai";
-  if ("custom_id" in row && isObject(row.result)) return "anthropic";
-  if ("recordId" in row && "modelInput" in row) return "bedrock";
-  if (isObject(row.input) && ["COMPLETED", "FAILED"].includes(row.status)) return "runpod";
   if (keys.length === 2 && "line" in row && "error" in row) return "none";
-  return "prompt";
+  return answeredDialect(row) ?? "prompt";
 }
 
 /** Read one row; what the page cannot read is shown as the line that it is. */
@@ -131,7 +101,7 @@ function readPrompt(view, row, asked, outputField) {
   view.body = row;
   view.fields = others(
     row,
-    (key) => !ASKED.includes(key) && !OPTIONS.has(key) && !GIVEN.has(key) && key !== outputField,
+    (key) => !ASKED.includes(key) && !isOption(key, row[key]) && !RESULTS.has(key) && key !== outputField,
   );
   if (row.previous !== undefined) view.fields.push(["previous", row.previous]);
 }
@@ -224,7 +194,7 @@ function readRequest(view, body) {
   view.model = asText(body.model);
   const inner = isObject(body.sampling_params) ? Object.entries(body.sampling_params) : [];
   view.options = [
-    ...others(body, (key) => OPTIONS.has(key) && key !== "model" && !(key === "sampling_params" && inner.length)),
+    ...others(body, (key) => isOption(key, body[key]) && key !== "model" && !(key === "sampling_params" && inner.length)),
     ...inner,
   ];
 }

@@ -1,5 +1,6 @@
 // What a row holds when it is not text: embeddings, scores, ranks, classes.
 import { asText, isNumber, isObject } from "../kit/exact.js";
+import { RULES } from "../kit/rules.js";
 
 /** Embedding vectors in a body: [{values}] or []. */
 export function vectorsOf(body) {
@@ -24,7 +25,8 @@ function vector(value) {
   }
 }
 
-export const DOCUMENTS = ["documents", "text_2", "items", "data_2"]; // fields of a row that are compared with its query
+
+export const DOCUMENTS = RULES.documents; // fields of a row that are compared with its query
 
 /** Scores of documents, best first: [{index, score, text}]. `turns` hold the documents that were asked about. */
 export function ranksOf(body, turns) {

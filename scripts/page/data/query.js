@@ -1,4 +1,5 @@
 // What is shown: a filter that lives in the address, and the order of the rows. Pure functions over a store.
+import { RULES } from "../kit/rules.js";
 import { NAMES } from "./store.js";
 
 export const SORTS = [
@@ -142,7 +143,7 @@ function compareValues(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-export const CUT = ["length", "max_tokens", "max_output_tokens"]; // finish reasons of answers that were cut off
+export const CUT = RULES.cutOff; // finish reasons of answers that were cut off
 
 /** How often each name of a column occurs, most first: [[name, rows]]. */
 export function tallyNames(store, column) {

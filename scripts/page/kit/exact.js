@@ -16,7 +16,7 @@ class Exact {
 const MAY_BE_INEXACT = /[0-9]{16}|[0-9][eE]\+?[0-9]{3}/;
 
 /** Parse JSON; throws SyntaxError. The slower exact way is taken only for texts with very long numbers. */
-function parseJson(text) {
+export function parseJson(text) {
   const value = JSON.parse(text);
   if (!MAY_BE_INEXACT.test(text) || text.length > 2e6) return value;
   return new ExactParser(text).value(0);

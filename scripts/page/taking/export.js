@@ -2,6 +2,7 @@
 import { resultText } from "../data/kinds.js";
 import { asText } from "../kit/exact.js";
 import { remove } from "../kit/jsontext.js";
+import { RULES } from "../kit/rules.js";
 import { plural } from "../kit/words.js";
 import { save, say } from "../views/toast.js";
 
@@ -68,14 +69,12 @@ export async function exportCsv(store, rows) {
   save("rows.csv", "text/csv;charset=utf-8", parts);
 }
 
-/** Members that a result adds to its input line, by dialect. */
-const ADDED = { prompt: ["error"], runpod: ["status", "output", "error"], bedrock: ["modelOutput", "error"] };
-
 /** The input line of a failed row as bytes, or null where the page does not have it. */
 function inputLine(view, raw) {
   if (raw.input.length) return raw.input.slice();
-  const added = ADDED[view.dialect];
-  return added ? new TextEncoder().encode(added.reduce((text, name) => remove(text, [name]), view.output)) : null;
+  const added = RULES.dialects[view.dialect]?.added ?? []; // members that a result adds to its line
+  if (!added.length) return null;
+  return new TextEncoder().encode(added.reduce((text, name) => remove(text, [name]), view.output));
 }
 
 /** Save the failed rows' input lines as retry.jsonl. */

@@ -4,6 +4,7 @@ import { copyButton } from "./toast.js";
 import { tallyNames } from "../data/query.js";
 import { make } from "../kit/dom.js";
 import { asText } from "../kit/exact.js";
+import { RULES } from "../kit/rules.js";
 import { plural } from "../kit/words.js";
 import { exportRetry } from "../taking/export.js";
 
@@ -11,10 +12,10 @@ import { exportRetry } from "../taking/export.js";
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 
 /** Parameters a new submission has to say again: those that are not the template's defaults. */
-function ownParameters(summary, defaults) {
+function ownParameters(summary) {
   return Object.entries(summary.parameters || {})
     .filter(
-      ([name, value]) => name in defaults && value !== "" && value !== null && String(value) !== String(defaults[name]),
+      ([name, value]) => name in RULES.defaults && value !== "" && value !== null && String(value) !== String(RULES.defaults[name]),
     )
     .map(
       ([name, value]) =>
@@ -31,18 +32,18 @@ function outputFolder(path) {
 }
 
 /** The command that submits the saved retry.jsonl. */
-function retryCommand(summary, defaults, rows) {
+function retryCommand(summary, rows) {
   return [
     "deadline bundle submit .",
     "-p InputFile=retry.jsonl",
     `-p Prompts=${rows === 1 ? "1" : `1-${rows}`}`,
     outputFolder(location.pathname),
-    ...ownParameters(summary, defaults),
+    ...ownParameters(summary),
   ].join(" ");
 }
 
 /** The command that runs the failed lines of the same input again, or "" where their range is too long. */
-function rerunCommand(summary, defaults) {
+function rerunCommand(summary) {
   if (!summary.rerun) return "";
   const input = (summary.input || {}).name || "input.jsonl";
   return [
@@ -50,12 +51,12 @@ function rerunCommand(summary, defaults) {
     `-p ${quoted(`InputFile=${input}`)}`,
     `-p ${quoted(`Prompts=${summary.rerun}`)}`,
     outputFolder(location.pathname),
-    ...ownParameters(summary, defaults),
+    ...ownParameters(summary),
   ].join(" ");
 }
 
 /** What failed, and how to run it again. */
-export function failures({ summary, held, defaults }, store, pick) {
+export function failures({ summary, held }, store, pick) {
   if (!held.failed) return [];
   const known = store.complete && held.failed_held === held.failed; // else the summary knows more than the page
   const codes = known
@@ -86,8 +87,8 @@ export function failures({ summary, held, defaults }, store, pick) {
         make(
           "div",
           {},
-          commandLine("Submit the saved file", retryCommand(summary, defaults, held.failed)),
-          commandLine("Or the same lines again", rerunCommand(summary, defaults)),
+          commandLine("Submit the saved file", retryCommand(summary, held.failed)),
+          commandLine("Or the same lines again", rerunCommand(summary)),
         ),
       ),
     ),

@@ -70,7 +70,7 @@ def test_text_in_the_summary_stays_inside_its_element(tmp_path: Path, text: str)
     document = (tmp_path / "r.html").read_text(encoding="utf-8")
     [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', document, re.DOTALL)
     assert json.loads(data)["summary"]["notes"] == [text]
-    assert document.count("<script") == document.count("</script>") == 3
+    assert document.count("<script") == document.count("</script>") == 4
 
 
 def test_failed_rows_are_kept_before_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import { markTab, wireTabs } from "../frame/widgets.js";
 import { parsedOf } from "../rows/faces.js";
 import { findFault } from "../rules/jsonfault.js";
 import { lensOf, valueAt } from "../rules/lens.js";
-import { dialectOf } from "../rules/rules.js";
+import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const LONG = 20_000; // characters from which finding the direction of a text makes a browser slow
 

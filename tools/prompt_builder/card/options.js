@@ -2,7 +2,7 @@
 import { make, setText } from "../../../scripts/page/kit/dom.js";
 import { onOneLine } from "../../../scripts/page/kit/jsontext.js";
 import { freshId } from "../frame/widgets.js";
-import { OPTIONS, optionFault } from "../rules/fields.js";
+import { FORM, optionFault } from "../rules/values.js";
 import { offers, optionPath } from "../rules/lens.js";
 
 const SHAPES = {
@@ -23,7 +23,7 @@ const SHAPES = {
 export function optionGroups(draft) {
   const groups = new Map();
   const marks = [];
-  for (const option of OPTIONS) {
+  for (const option of FORM) {
     if (!offers(draft.lens, option)) continue;
     const field = optionField(draft, option);
     groups.set(option.group, [...(groups.get(option.group) ?? []), field]);
@@ -62,16 +62,17 @@ function group(name, fields, marks) {
 function optionField(draft, option) {
   const id = freshId();
   const path = () => optionPath(draft.lens, draft.parsed, option);
-  const input = make(option.wide || option.kind === "strings" ? "textarea" : "input", {
+  const input = make(option.wide || isStrings(option) ? "textarea" : "input", {
     id,
     "data-path": `option/${option.name}`,
-    placeholder: option.wide || option.named ? option.hint : "job’s default",
+    placeholder: option.wide ? option.hint : "job’s default",
     autocomplete: "off",
     spellcheck: "false",
     "aria-describedby": `${id}-help ${id}-fault`,
     rows: "2",
   });
-  if (option.kind === "number" || option.kind === "integer") input.inputMode = option.min < 0 ? "text" : "decimal";
+  const bounds = option.takes.find(({ kind }) => kind === "number" || kind === "integer");
+  if (bounds && option.takes.length === 1) input.inputMode = bounds.low >= 0 ? "decimal" : "text";
   if (option.wide) input.classList.add("mono");
   const fault = make("p", { class: "fault", id: `${id}-fault` });
   draft.follow(input, () => display(option, draft.value(path()), draft.rawAt(path())));
@@ -110,10 +111,13 @@ function presets(draft, option, path) {
   );
 }
 
+/** Tell whether an option takes one text or a list of them. */
+const isStrings = ({ takes }) => takes.some(({ items }) => items === "string") && takes.some(({ kind }) => kind === "string");
+
 /** Write an option's value as a person would type it. */
 function display(option, value, raw) {
   if (value === undefined) return "";
-  if (option.kind === "strings")
+  if (isStrings(option))
     return Array.isArray(value) && value.every((x) => typeof x === "string")
       ? value.map(escaped).join("\n")
       : typeof value === "string"
@@ -125,8 +129,8 @@ function display(option, value, raw) {
 /** Turn what was typed into JSON text; undefined takes the option out. What is no number stays as text, and is marked. */
 function encode(option, typed, now) {
   if (typed.trim() === "") return undefined;
-  if (option.kind === "string") return JSON.stringify(typed);
-  if (option.kind === "strings") return stops(typed, Array.isArray(now));
+  if (option.takes.every(({ kind }) => kind === "string")) return JSON.stringify(typed);
+  if (isStrings(option)) return stops(typed, Array.isArray(now));
   const raw = onOneLine(typed.trim());
   return isJson(raw) ? raw : JSON.stringify(typed);
 }

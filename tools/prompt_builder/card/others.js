@@ -2,7 +2,7 @@
 import { make } from "../../../scripts/page/kit/dom.js";
 import { onOneLine, rename } from "../../../scripts/page/kit/jsontext.js";
 import { freshId } from "../frame/widgets.js";
-import { OPTIONS } from "../rules/fields.js";
+import { FORM } from "../rules/values.js";
 import { namesOf, offers } from "../rules/lens.js";
 
 const same = (a, b) => a && a.length === b.length && a.every((step, i) => step === b[i]);
@@ -13,7 +13,7 @@ export function otherNames(draft) {
   const taken = [lens.prompt, lens.messages, lens.system, lens.url, lens.id];
   const shown =
     lens.base.length === 0
-      ? new Set(OPTIONS.filter((option) => offers(lens, option)).flatMap((option) => namesOf(lens, option)))
+      ? new Set(FORM.filter((option) => offers(lens, option)).flatMap((option) => namesOf(lens, option)))
       : new Set();
   return Object.keys(draft.parsed).filter(
     (key) =>

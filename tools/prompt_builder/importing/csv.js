@@ -1,5 +1,6 @@
 // Comma- and tab-separated text as RFC 4180 has it: quoted fields may hold separators, line breaks and doubled quotes.
-import { CHECKED, optionFault } from "../rules/fields.js";
+import { optionFault } from "../rules/values.js";
+import { OPTIONS } from "../../../scripts/page/kit/rules.js";
 
 /** Split `text` into records: {line, cells, error}. Lines count from 1; blank lines are left out. */
 export function parseCsv(text, separator) {
@@ -97,7 +98,7 @@ export function recordsToRows(records, columns, width) {
 /** Write a cell as a member: under a request option's name what that option takes, and nothing for an empty cell. */
 function memberOf(name, cell) {
   const asText = `${JSON.stringify(name)}: ${JSON.stringify(cell)}`;
-  if (!CHECKED.has(name)) return asText;
+  if (!OPTIONS.has(name)) return asText;
   if (!cell.trim()) return null;
   try {
     if (optionFault(name, JSON.parse(cell), () => cell)) return asText;

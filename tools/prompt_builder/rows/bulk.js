@@ -4,14 +4,14 @@ import { byId, make, setText } from "../../../scripts/page/kit/dom.js";
 import { onOneLine, remove, setRaw } from "../../../scripts/page/kit/jsontext.js";
 import { plural } from "../../../scripts/page/kit/words.js";
 import { toast } from "../frame/widgets.js";
-import { CHECKED, OPTIONS, optionFault } from "../rules/fields.js";
+import { FORM, optionFault } from "../rules/values.js";
+import { OPTIONS, dialectOf } from "../../../scripts/page/kit/rules.js";
 import { lensOf, offers, optionPath } from "../rules/lens.js";
-import { dialectOf } from "../rules/rules.js";
 
 /** Make the dialog work. `chosen` gives the ids of the rows it is for. */
 export function wireBulk(workspace, chosen, undo) {
   const dialog = byId("bulk-dialog");
-  byId("bulk-names").append(...OPTIONS.map((option) => make("option", { value: option.name })));
+  byId("bulk-names").append(...FORM.map((option) => make("option", { value: option.name })));
   byId("bulk").addEventListener("click", () => {
     setText(byId("bulk-title"), `Set a field in ${plural(chosen().size, "row")}`);
     dialog.showModal();
@@ -40,7 +40,7 @@ function mark() {
   const { name, raw } = typed();
   setText(
     byId("bulk-fault"),
-    (raw === undefined ? null : optionFault(name, JSON.parse(raw), () => raw, CHECKED.get(name))) ?? "",
+    (raw === undefined ? null : optionFault(name, JSON.parse(raw), () => raw, OPTIONS.get(name))) ?? "",
   );
 }
 
@@ -67,7 +67,7 @@ function rewritten(row, name, raw) {
   const parsed = row.bytes ? null : parsedOf(row);
   if (!parsed) return row.raw;
   const lens = lensOf(dialectOf(parsed), parsed);
-  const option = OPTIONS.find((known) => known.name === name && offers(lens, known));
+  const option = FORM.find((known) => known.name === name && offers(lens, known));
   const path = option ? optionPath(lens, parsed, option) : [name];
   return raw === undefined ? remove(row.raw, path) : setRaw(row.raw, path, raw);
 }

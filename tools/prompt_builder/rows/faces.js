@@ -1,28 +1,18 @@
 // How a row shows in the table: its summary, its options in words, the fields that are the user's own.
-import { CHECKED, OPTIONS } from "../rules/fields.js";
+import { FORM } from "../rules/values.js";
+import { OPTIONS, RULES, dialectOf } from "../../../scripts/page/kit/rules.js";
 import { inShort, lensOf, optionPath, summaryOf, valueAt } from "../rules/lens.js";
-import { dialectOf } from "../rules/rules.js";
 
 export const SAMPLED = 200; // rows looked at to choose the columns
 const MOST_COLUMNS = 5;
 export const SHOWN = 300; // characters of a cell
+const SIGNS = Object.values(RULES.dialects).flatMap(({ asked }) => asked.flat());
 const SHAPE = new Set([
-  "prompt",
-  "text",
-  "messages",
-  "system",
-  "id",
-  "custom_id",
-  "method",
-  "url",
-  "body",
-  "params",
-  "input",
-  "recordId",
-  "modelInput",
-  "sampling_params",
-  ...CHECKED.keys(),
-]);
+  ...RULES.ownPrompts,
+  ...SIGNS.map((sign) => sign.split(".")[0]),
+  ...["system", "sampling_params", "id", "recordId"],
+  ...OPTIONS.keys(),
+]); // fields that are no user's own
 
 /** List the fields of the first rows that are the user's own, the commonest first. */
 export function ownFields(rows, most = MOST_COLUMNS) {
@@ -88,7 +78,7 @@ export function cellText(value) {
 
 function optionWords(lens, parsed) {
   const words = [];
-  for (const option of OPTIONS) {
+  for (const option of FORM) {
     const value = valueAt(parsed, optionPath(lens, parsed, option));
     if (value === undefined || option.name === "model") continue;
     words.push(option.wide ? option.name : `${option.name} ${cellText(value)}`);

@@ -18,7 +18,8 @@ import {
   routeOf,
   sendable,
 } from "./checks.js";
-import { CHECKED, isRead } from "./fields.js";
+import { isRead } from "./values.js";
+import { OPTIONS, RULES } from "../../../scripts/page/kit/rules.js";
 import { fillTemplate, inspectTemplate } from "./jinja.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { rawAt } from "../../../scripts/page/kit/jsontext.js";
@@ -32,10 +33,8 @@ export const ASKS = {
   bedrock: askBedrock,
 };
 
-const PAIRS = {
-  score: ["text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"],
-  rerank: ["query", "documents", "top_n"],
-};
+/** The fields of a row that make the body of a comparing endpoint, by its name. */
+const pairsOf = (endpoint) => RULES.pairs[RULES.endpoints[endpoint]];
 
 function askPrompt({ row, text, job }) {
   const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : ownEndpoint(row, job);
@@ -49,7 +48,7 @@ function askPrompt({ row, text, job }) {
   const options = set.filter(([name, value]) => name !== "system" && value !== null);
   checkOptions(options, text);
   if (isSet(nested.system)) need(nested.system, isText, "sampling_params.system", "a text", text);
-  if (PAIRS[endpoint]) return askPair(row, options, endpoint, text);
+  if (pairsOf(endpoint)) return askPair(row, options, endpoint, text);
   const content = contentOf(row, text, job);
   if (isSet(columns.model))
     need(columns.model, isText, "model", "the name of a model or adapter that is served", text);
@@ -70,13 +69,13 @@ function ownEndpoint(row, job) {
 
 /** Tell whether a field is the log-probabilities of an earlier job and not the option of that name. */
 const isResult = (name, row) =>
-  ["finish_reason", "prompt_tokens", "completion_tokens"].every((given) => has(row, given)) &&
+  RULES.always.every((given) => has(row, given)) &&
   ((name === "logprobs" && isObject(row[name])) || (name === "prompt_logprobs" && Array.isArray(row[name])));
 
 /** List the options of a prompt row as [name, value, path]: those of sampling_params before those of its columns. */
 function optionsOf(row, columns, nested) {
   const extra = isObject(columns.extra_body) ? mergeExtraBody({ extra_body: columns.extra_body }) : {};
-  const own = [...CHECKED.keys()].filter((name) => has(columns, name) && !isResult(name, row));
+  const own = [...OPTIONS.keys()].filter((name) => has(columns, name) && !isResult(name, row));
   const found = new Map([
     ...own.map((name) => [name, [columns[name], [name]]]),
     ...Object.entries(extra).map(([name, value]) => [name, [value, ["extra_body", name]]]),
@@ -91,7 +90,7 @@ const pathOf = (row, name) =>
     : ["sampling_params", name];
 
 function askPair(row, set, endpoint, text) {
-  const pair = PAIRS[endpoint].filter((name) => has(row, name));
+  const pair = pairsOf(endpoint).filter((name) => has(row, name));
   const words =
     endpoint === "rerank" ? '"query" and "documents"' : '"queries" and "documents" (or "text_1" and "text_2")';
   if (row.model !== null && row.model !== undefined)
@@ -127,8 +126,7 @@ function askOpenai({ row, text }) {
   const body = need(row.body, isObject, "body", "the request's JSON object", text);
   const route = routeOf(row.url, rawAt(text, ["url"]));
   refuseStream(body, text, ["body", "stream"]);
-  const audio = route === "/v1/audio/transcriptions" || route === "/v1/audio/translations";
-  if (audio) need(body.file_url, isText, "body.file_url", "an http, https or data URL", text);
+  if (RULES.audio.includes(route)) need(body.file_url, isText, "body.file_url", "an http, https or data URL", text);
   generating(route, body, text);
 }
 
@@ -167,31 +165,12 @@ function passThrough(input, routeName, bodyName, text) {
   const route = routeOf(input[routeName], rawAt(text, ["input", routeName]));
   generating(
     route,
-    Object.fromEntries(Object.entries(body).filter(([name]) => name !== "stream" && name !== "stream_options")),
+    Object.fromEntries(Object.entries(body).filter(([name]) => !RULES.streaming.includes(name))),
     text,
   );
 }
 
-const RENAMED = {
-  maxTokens: "max_tokens",
-  max_gen_len: "max_tokens",
-  maxTokenCount: "max_tokens",
-  max_tokens_to_sample: "max_tokens",
-  topP: "top_p",
-  topK: "top_k",
-  stopSequences: "stop",
-  stop_sequences: "stop",
-};
-const BEDROCK_OWN = [
-  "anthropic_version",
-  "anthropic_beta",
-  "schemaVersion",
-  "messages",
-  "prompt",
-  "inputText",
-  "system",
-];
-const BEDROCK_NESTED = ["inferenceConfig", "textGenerationConfig"];
+const { renamed: RENAMED, own: BEDROCK_OWN, nested: BEDROCK_NESTED } = RULES.bedrock;
 
 function askBedrock({ row, text }) {
   const input = need(row.modelInput, isObject, "modelInput", "the request's JSON object", text);
@@ -208,7 +187,7 @@ function askBedrock({ row, text }) {
   for (const name of BEDROCK_NESTED)
     if (isTrue(input[name]))
       take(need(input[name], isObject, `modelInput.${name}`, "an object", text), ["modelInput", name]);
-  const renamed = new Map([...set].map(([name, [value, path]]) => [RENAMED[name] ?? name, [value, path]]));
+  const renamed = new Map([...set].map(([name, [value, path]]) => [(has(RENAMED, name) ? RENAMED[name] : name), [value, path]]));
   const options = [...renamed].map(([name, [value, path]]) => [name, value, path]);
   noContent(Object.fromEntries(renamed));
   checkOptions(options, text);

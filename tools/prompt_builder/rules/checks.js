@@ -1,7 +1,8 @@
 // The single checks that the dialects share: each returns what it was given, or throws a RowFault.
-import { optionFault, shown } from "./fields.js";
+import { optionFault, shown } from "./values.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { rawAt } from "../../../scripts/page/kit/jsontext.js";
+import { RULES } from "../../../scripts/page/kit/rules.js";
 
 /** Why a row cannot be asked: a code for programs, a message for people. */
 export class RowFault extends Error {
@@ -19,37 +20,10 @@ export const fail = (code, message) => {
 /** Tell whether Python would take a value for true. */
 export const isTrue = (value) => Boolean(value) && !(typeof value === "object" && Object.keys(value).length === 0);
 
-export const ROUTES = {
-  chat: "/v1/chat/completions",
-  completions: "/v1/completions",
-  responses: "/v1/responses",
-  messages: "/v1/messages",
-};
-const GENERATING = Object.values(ROUTES);
-/** What a row may ask of a server: ROUTES of the worker's scripts/engine/routes.py. */
-export const ANY_ROUTE = [
-  ...GENERATING,
-  "/v1/chat/completions/batch",
-  "/v1/messages/count_tokens",
-  "/generative_scoring",
-  "/v1/systemone",
-  "/v1/embeddings",
-  "/v2/embed",
-  "/v1/score",
-  "/score",
-  "/v1/rerank",
-  "/rerank",
-  "/v2/rerank",
-  "/classify",
-  "/pooling",
-  "/v1/audio/transcriptions",
-  "/v1/audio/translations",
-  "/tokenize",
-  "/detokenize",
-  "/invocations",
-];
-/** What a request asks, never how. */
-const CONTENT = ["input", "messages", "prompt"];
+/** The endpoints that generate text, by name, with their routes. */
+export const ROUTES = Object.fromEntries(
+  Object.entries(RULES.endpoints).filter(([, route]) => RULES.generating.includes(route)),
+);
 
 export const isSet = (value) => value !== null && value !== undefined;
 
@@ -82,8 +56,6 @@ export function checkOptions(set, text) {
   }
 }
 
-const GUIDED = ["json", "regex", "choice", "grammar", "json_object", "whitespace_pattern"].map((n) => `guided_${n}`);
-
 export function beams(body) {
   if (isTrue(body.early_stopping) && !isTrue(body.use_beam_search))
     fail("invalid_value", '"early_stopping" needs "use_beam_search": true');
@@ -91,7 +63,7 @@ export function beams(body) {
   const structured =
     (isObject(format) && has(format, "type") && format.type !== "text") ||
     (isObject(structure) && Object.keys(structure).length > 0) ||
-    GUIDED.some((name) => isSet(body[name]));
+    RULES.guided.some((name) => isSet(body[name]));
   if (isTrue(body.use_beam_search) && structured)
     fail("invalid_value", '"use_beam_search" enforces no structure; leave one of the two out');
 }
@@ -117,7 +89,7 @@ export function refuseStream(body, text, path) {
 
 /** Refuse what is no option: it says what is asked, and stands outside the options. */
 export function noContent(options) {
-  const stray = CONTENT.find((name) => has(options, name));
+  const stray = RULES.content.find((name) => has(options, name));
   if (stray) fail("invalid_value", `"${stray}" is no option: it says what is asked, and stands outside them`);
 }
 
@@ -128,7 +100,7 @@ export function routeOf(url, raw) {
     .split("?")[0]
     .replace(/\/+$/, "")
     .replace(/^\/openai(\/deployments\/[^/]+|(?=\/v1\/))/, "");
-  const known = [path, `/v1${path}`, path.replace(/^\/v1/, "")].find((route) => ANY_ROUTE.includes(route));
+  const known = [path, `/v1${path}`, path.replace(/^\/v1/, "")].find((route) => RULES.routes.includes(route));
   if (!known)
     fail("invalid_url", `"url" ${shown(raw)} is no endpoint that answers rows; all of them are ROUTES in scripts/engine/routes.py`);
   return known;
@@ -161,8 +133,8 @@ function fromText(value) {
 /** Check what every generating endpoint asks of a body. */
 export function generating(route, given, text) {
   const body = mergeExtraBody(given);
-  if (isSet(body.tools) && GENERATING.includes(route) && route !== ROUTES.completions) checkTools(body.tools);
-  if (GENERATING.includes(route) && route !== ROUTES.messages) beams(body);
+  if (isSet(body.tools) && RULES.generating.includes(route) && route !== ROUTES.completions) checkTools(body.tools);
+  if (RULES.generating.includes(route) && route !== ROUTES.messages) beams(body);
   sendable(
     Object.entries(body).filter(([, value]) => value !== null),
     text,

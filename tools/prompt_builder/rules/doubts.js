@@ -1,5 +1,6 @@
 // What the worker hands on unread and the server would refuse: the bodies of OpenAI, Anthropic and passed-through lines.
-import { CHECKED, optionFault } from "./fields.js";
+import { optionFault } from "./values.js";
+import { OPTIONS } from "../../../scripts/page/kit/rules.js";
 import { lensOf, valueAt } from "./lens.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { rawAt } from "../../../scripts/page/kit/jsontext.js";
@@ -20,7 +21,7 @@ export function serverFault(raw, dialect) {
 }
 
 function optionsFault(body, raw, base) {
-  for (const name of CHECKED.keys()) {
+  for (const name of OPTIONS.keys()) {
     const fault = Object.hasOwn(body, name) ? optionFault(name, body[name], () => rawAt(raw, [...base, name])) : null;
     if (fault) return fault;
   }

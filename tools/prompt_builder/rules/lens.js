@@ -1,10 +1,15 @@
 // Where a row of each dialect keeps its prompt, its conversation, its options and its name.
 import { isObject } from "../../../scripts/page/kit/exact.js";
+import { RULES } from "../../../scripts/page/kit/rules.js";
 
 /** Describe a parsed row: paths of prompt, messages, system, id and options, and the members the card already shows. */
 export function lensOf(dialect, row) {
   return LENSES[dialect]?.(row ?? {}) ?? null;
 }
+
+/** The names that an option goes by in Bedrock records, the server's own first. */
+const BEDROCK_NAMES = {};
+for (const [other, name] of Object.entries(RULES.bedrock.renamed)) (BEDROCK_NAMES[name] ??= [name]).push(other);
 
 const LENSES = {
   prompt(row) {
@@ -42,7 +47,7 @@ const LENSES = {
       prompt: null,
       messages: ["params", "messages"],
       system: ["params", "system"],
-      only: ["max_tokens", "stop", "temperature", "top_p", "top_k", "tools", "model"],
+      only: [...RULES.messagesOptions, "tools", "model"],
       names: { stop: ["stop_sequences"] },
     };
   },
@@ -62,7 +67,7 @@ const LENSES = {
   },
   bedrock(row) {
     const input = isObject(row.modelInput) ? row.modelInput : {};
-    const nested = ["inferenceConfig", "textGenerationConfig"].find((name) => isObject(input[name]));
+    const nested = RULES.bedrock.nested.find((name) => isObject(input[name]));
     const prompt = Object.hasOwn(input, "inputText") && !Object.hasOwn(input, "prompt") ? "inputText" : "prompt";
     return {
       label: "Bedrock",
@@ -70,12 +75,7 @@ const LENSES = {
       id: ["recordId"],
       both: true,
       nested: nested ? ["modelInput", nested] : null,
-      names: {
-        max_tokens: ["max_tokens", "maxTokens", "max_gen_len", "maxTokenCount", "max_tokens_to_sample"],
-        top_p: ["top_p", "topP"],
-        top_k: ["top_k", "topK"],
-        stop: ["stop", "stop_sequences", "stopSequences"],
-      },
+      names: BEDROCK_NAMES,
       prompt: ["modelInput", prompt],
       messages: ["modelInput", "messages"],
       system: ["modelInput", "system"],

@@ -1,10 +1,11 @@
 // What the job accepts of a line and what it marks: the rules of the worker's scripts/rows/row.py and scripts/dialects/, in
 // its words, tried against the same cases. Pure functions over text; a check never throws and never changes the line.
 import { ASKS } from "./asks.js";
-import { RowFault, fail, has } from "./checks.js";
+import { RowFault, fail } from "./checks.js";
 import { findFault } from "./jsonfault.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { deeperThan, longWholeNumber } from "../../../scripts/page/kit/jsontext.js";
+import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const DEEPEST = 900; // levels of nesting that every Python reads
 
@@ -50,25 +51,4 @@ function kindOf(value) {
   if (Array.isArray(value)) return "an array";
   if (value === null) return "null";
   return typeof value === "string" ? "a string" : "a number or a constant";
-}
-
-const OWN = ["prompt", "text", "messages"];
-const RUNPOD_SHAPES = ["messages", "prompt", "openai_route", "openai_input", "route"];
-
-/** Tell the dialect of a row. A row with a prompt of its own is a prompt row, whatever else it carries. */
-export function dialectOf(row) {
-  if (OWN.some((key) => has(row, key))) return "prompt";
-  const named = has(row, "custom_id");
-  if (named && (has(row, "body") || (has(row, "method") && has(row, "url")))) return "openai";
-  if (named && has(row, "params")) return "anthropic";
-  if (
-    isObject(row.input) &&
-    !has(row, "instruction") &&
-    !has(row, "output") &&
-    !(has(row, "error") && row.status === "FAILED") &&
-    RUNPOD_SHAPES.some((key) => has(row.input, key))
-  )
-    return "runpod";
-  const failed = isObject(row.error) && has(row.error, "errorCode");
-  return has(row, "modelInput") && !has(row, "modelOutput") && !failed ? "bedrock" : "prompt";
 }

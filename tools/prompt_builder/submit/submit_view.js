@@ -1,12 +1,12 @@
 // What the job would make of the rows, the exported file, and the command that submits it.
 import { submitCommand, wholeRange } from "./command.js";
-import { byId, download, make, setText } from "../../../scripts/page/kit/dom.js";
+import { byId, download, make, setText, put } from "../../../scripts/page/kit/dom.js";
 import { count, plural } from "../../../scripts/page/kit/words.js";
 import { checkOf, survey } from "../frame/state.js";
 import { toast } from "../frame/widgets.js";
 import { parsedOf } from "../rows/faces.js";
 import { lensOf, valueAt } from "../rules/lens.js";
-import { dialectOf } from "../rules/rules.js";
+import { RULES, dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const LISTED = 200; // problems listed
 const LABELS = {
@@ -22,6 +22,11 @@ const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "shell"];
 export class SubmitView {
   constructor(workspace, act) {
     Object.assign(this, { workspace, act });
+    put(
+      byId("set-endpoint"),
+      Object.keys(RULES.endpoints).map((name) => make("option", { text: name })),
+    );
+    byId("set-model").placeholder = RULES.defaults.ModelName;
     for (const name of SETTINGS)
       byId(`set-${name}`).addEventListener("input", (event) => workspace.set({ [name]: event.target.value }));
     byId("copy").addEventListener("click", () => this.copy());

@@ -5,7 +5,7 @@ import { count, plural } from "../../../scripts/page/kit/words.js";
 import { toast } from "../frame/widgets.js";
 import { keysOf, parsedOf } from "../rows/faces.js";
 import { fillTemplate, inspectTemplate, placeholder } from "../rules/jinja.js";
-import { dialectOf } from "../rules/rules.js";
+import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const FIELDS = 60; // fields offered
 const SAMPLED = 500; // rows looked at for their fields
