@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from engine import gpus
 from engine.address import KEY_VARIABLE
@@ -13,7 +12,6 @@ from engine.note import ServerError, Settings
 from engine.vllm_args import ArgumentsError, split_arguments
 
 FEW_CORES = 2  # vLLM's CPU build keeps a core for its scheduler; of so few the engine needs all
-CACHE_FALLBACK = "/var/tmp"  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 
 
 def build_command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
@@ -40,13 +38,8 @@ def build_command(settings: Settings, port: int, found: list[Gpu]) -> list[str]:
 
 
 def build_environment(key: str, start_timeout: float, scratch: str = "") -> dict[str, str]:
-    """Return the server's environment: the session's, with the key, the caches and what a batch needs."""
-    mount = os.environ.get("DEADLINE_PERSISTENT_MOUNT")
-    root = Path(mount or CACHE_FALLBACK) / f"vllm-batch-{os.getuid()}"
+    """Return the server's environment: the session's, with the key and what a batch needs."""
     defaults = {
-        "HF_HOME": str(root / "huggingface"),
-        "VLLM_CACHE_ROOT": str(root / "vllm"),  # compiled graphs
-        "TORCHINDUCTOR_CACHE_DIR": str(root / "inductor"),  # compiled kernels, in /tmp otherwise
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "3600",  # seconds; at 5 an idle connection closes under the client's request
         "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch

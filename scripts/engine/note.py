@@ -81,6 +81,7 @@ class Note:
     engines: tuple[Engine, ...]
     supervisor: Process | None = None
     external: bool = False
+    cache: str = ""  # a folder of caches for this session alone, removed with it
 
     @property
     def served(self) -> Served:
@@ -117,8 +118,12 @@ def read_note(folder: Path) -> Note | None:
         value = json.loads((folder / _NAME).read_bytes())
     except FileNotFoundError:
         return None
-    engines = tuple(map(_parse_engine, value["engines"]))
-    return Note(Settings(**value["settings"]), engines, _parse_process(value["supervisor"]), value["external"])
+    parsed = {
+        "settings": Settings(**value["settings"]),
+        "engines": tuple(map(_parse_engine, value["engines"])),
+        "supervisor": _parse_process(value["supervisor"]),
+    }
+    return Note(**{**value, **parsed})
 
 
 def _parse_engine(value: dict[str, Any]) -> Engine:

@@ -17,6 +17,7 @@ from typing import Self
 
 from engine import launch
 from engine.address import KEY_VARIABLE, Address, parse_url
+from engine.caches import choose_caches, remove_caches
 from engine.follow import follow
 from engine.inquiry import ask_given
 from engine.log import read_tail
@@ -37,7 +38,10 @@ class Entrance:
 
     def __init__(self, program: list[str], settings: Settings, folder: Path, key: str) -> None:
         self._folder = folder
-        write_note(Note(settings, (Engine(),)), folder)
+        caches = choose_caches(os.environ)
+        for remark in caches.remarks:
+            runner.say(remark)
+        write_note(Note(settings, (Engine(),), cache=caches.temporary), folder)
         watched = processes.find_runner()
         argv = [*program, f"--session-dir={folder}"]
         argv += [f"--runner={watched.pid}:{watched.birth}"] if watched else []
@@ -48,7 +52,7 @@ class Entrance:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
-                env={**os.environ, KEY_VARIABLE: key},
+                env={**os.environ, **caches.variables, KEY_VARIABLE: key},
                 start_new_session=True,
             )
 
@@ -104,6 +108,7 @@ def leave(folder: Path) -> bool | None:
         _wait_for_end(note.supervisor)
         note = read_note(folder) or note
     killed = [launch.end_engine(engine, launch.STOP_SECONDS) or engine.killed for engine in note.engines]
+    remove_caches(note.cache)
     return any(killed)
 
 

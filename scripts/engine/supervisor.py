@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
+from engine.caches import remove_caches
 from engine.launch import HASTE_SECONDS, STOP_SECONDS
 from engine.life import Life, Plan
 from engine.note import Engine, Note, load_note, take_requests, write_note
@@ -87,6 +88,7 @@ class Supervisor:
                 list(pool.map(Life.finish, self._lives, repeat(patience)))
         finally:
             processes.end_all(processes.find_descendants, HASTE_SECONDS)
+            remove_caches(self._note.cache)
 
     def _publish(self, engine: Engine) -> None:
         with self._noting:

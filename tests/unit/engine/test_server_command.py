@@ -75,17 +75,6 @@ def test_the_key_is_in_the_environment_only() -> None:
     assert "k3y" not in " ".join(command.build_command(SETTINGS, 1, []))
 
 
-def test_caches_live_on_the_persistent_volume_else_outside_the_ram_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HF_HOME", raising=False)
-    monkeypatch.delenv("VLLM_CACHE_ROOT", raising=False)
-    monkeypatch.delenv("DEADLINE_PERSISTENT_MOUNT", raising=False)
-    assert command.build_environment("", 60)["HF_HOME"].startswith("/var/tmp/")
-    monkeypatch.setenv("DEADLINE_PERSISTENT_MOUNT", "/mnt/cache")
-    found = command.build_environment("", 60)
-    assert found["HF_HOME"].startswith("/mnt/cache/")
-    assert found["VLLM_CACHE_ROOT"].startswith("/mnt/cache/")
-
-
 @pytest.mark.parametrize(("cores", "reserved"), [(1, "0"), (2, "0"), (4, None)])
 def test_the_engine_gets_all_of_few_cores(monkeypatch: pytest.MonkeyPatch, cores: int, reserved: str | None) -> None:
     monkeypatch.delenv("VLLM_CPU_NUM_OF_RESERVED_CPU", raising=False)
