@@ -18,6 +18,7 @@ from typing import Any, Self
 import aiohttp
 
 from dialects.exchange import MESSAGE_LIMIT, Answer, Ask, Failure
+from dialects.reply import is_given_up
 from host import transfer
 from rows.errors import CODES, RowError
 from rows.row import shorten
@@ -148,6 +149,9 @@ def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
         raise Unanswered(Failure("invalid_answer", message, status), passing=True) from None
     if isinstance(value, dict) and _means_error(value):
         raise _error_inside(status, text, value)
+    if is_given_up(value):
+        message = "the engine gave the request up before its answer was whole"
+        raise Unanswered(Failure("aborted", message, status), passing=True)
     return Answer(status, text, value, headers.get("x-request-id") or f"req_{uuid.uuid4().hex}")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialects.exchange import Answer, Ask
+from dialects.reply import CUT_OFF, read_content, read_counts
 from engine import routes
 from job.defaults import Defaults
 from rows.errors import RowError
@@ -26,6 +27,9 @@ _SOMETIMES: dict[str, Callable[[Any], bool]] = {  # further results, and how the
     "prompt_logprobs": lambda value: isinstance(value, list),
 }
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
+_FINISH |= {"model_context_window_exceeded": "length"}
+QUOTED = 200  # characters of a refusal in a message
+REFUSED = "the model refused, without words"
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
 _UNFIT = (KeyError, IndexError, TypeError, AttributeError)  # what reading an answer of another shape raises
 _PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fields
@@ -33,7 +37,6 @@ _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
 RESULTS = RESERVED | _SOMETIMES.keys() | {*_POOLED, "results", "score", "scores"}  # all that a row may get
-CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})  # finish reasons of answers that met the limit
 
 
 def find_earlier(fields: Mapping[str, Any]) -> frozenset[str]:
@@ -56,11 +59,7 @@ def read_results(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, Any]
     try:
         if ask.route not in routes.GENERATING:
             return _pooling(ask.route, body)
-        usage = body.get("usage") or {}
-        tokens = {
-            "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
-            "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
-        }
+        tokens = dict(zip(("prompt_tokens", "completion_tokens"), read_counts(body), strict=True))
         text, reason, extras = _READERS[ask.route](body)
         return {defaults.output_field: text, "finish_reason": reason, **tokens, **extras}
     except _UNFIT as error:
@@ -75,14 +74,17 @@ def _explain(error: Exception) -> RowError:
 def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
     first = body["choices"][0]
     message = first["message"]
-    found = {"reasoning": message.get("reasoning") or message.get("reasoning_content")}
-    found |= {name: message.get(name) for name in ("tool_calls", "refusal")}
-    return message.get("content") or "", first["finish_reason"], _keep_set(found) | _choice_extras(body, first)
+    text, thought = read_content(message.get("content"))
+    found = {"reasoning": message.get("reasoning") or message.get("reasoning_content") or thought}
+    old_call = message.get("function_call")  # of servers that know the older API alone
+    found["tool_calls"] = message.get("tool_calls") or (old_call and [{"type": "function", "function": old_call}])
+    found["refusal"] = message.get("refusal")
+    return text, first.get("finish_reason") or None, _keep_set(found) | _choice_extras(body, first)
 
 
 def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
     first = body["choices"][0]
-    return first["text"], first["finish_reason"], _choice_extras(body, first)
+    return first["text"], first.get("finish_reason") or None, _choice_extras(body, first)
 
 
 def _choice_extras(body: Any, first: Any) -> dict[str, Any]:
@@ -98,15 +100,13 @@ def _response(body: Any) -> tuple[str, Any, dict[str, Any]]:
     items = body["output"]
     parts = [part for item in items if item["type"] == "message" for part in item["content"]]
     text = "".join(part["text"] for part in parts if part["type"] == "output_text")
+    refusal = "".join(part.get("refusal", "") for part in parts if part["type"] == "refusal")
     thoughts = [part for item in items if item["type"] == "reasoning" for part in item.get("content") or []]
     calls = [item for item in items if item["type"] == "function_call"]
     reason = (body.get("incomplete_details") or {}).get("reason")
     reason = "length" if reason == "max_output_tokens" else reason or ("tool_calls" if calls else "stop")
-    return (
-        text,
-        reason,
-        _keep_set({"reasoning": "".join(part.get("text", "") for part in thoughts), "tool_calls": calls}),
-    )
+    reasoning = "".join(part.get("text", "") for part in thoughts)
+    return text, reason, _keep_set({"reasoning": reasoning, "tool_calls": calls, "refusal": refusal})
 
 
 def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -114,8 +114,12 @@ def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
     thoughts = "".join(block.get("thinking", "") for block in blocks if block["type"] == "thinking")
     calls = [block for block in blocks if block["type"] == "tool_use"]
-    reason = _FINISH.get(body["stop_reason"], body["stop_reason"])
-    return text, reason, _keep_set({"reasoning": thoughts, "tool_calls": calls})
+    end = body.get("stop_reason")
+    details = body.get("stop_details")
+    told = details.get("explanation") if isinstance(details, dict) else None
+    refusal = (told or text or REFUSED) if end == "refusal" else ""
+    found = {"reasoning": thoughts, "tool_calls": calls, "refusal": refusal}
+    return text, _FINISH.get(end, end), _keep_set(found)
 
 
 _READERS = {
@@ -157,21 +161,29 @@ def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
             for choice in body["choices"]:
                 message = choice.get("message") or {}
                 if not message.get("tool_calls"):
-                    text = choice["text"] if "text" in choice else message.get("content")
+                    _report_refusal(message.get("refusal"))
+                    text = choice["text"] if "text" in choice else read_content(message.get("content"))[0]
                     _check_text(text or "", choice.get("finish_reason"), defaults)
             return
         text, reason, extras = _READERS[ask.route](body)
     except _UNFIT as error:
         raise _explain(error) from None
+    _report_refusal(extras.get("refusal"))
     if "tool_calls" not in extras:
         _check_text(text, reason, defaults)
+
+
+def _report_refusal(words: Any) -> None:
+    """Raise RowError schema_mismatch where the model refused to answer."""
+    if isinstance(words, str) and words:
+        raise RowError("schema_mismatch", f"the model refused: {words[:QUOTED]}")
 
 
 def _check_text(text: str, reason: Any, defaults: Defaults) -> None:
     try:
         problem = next(_validator(json.dumps(defaults.schema)).iter_errors(json.loads(text)), None)
     except ValueError:
-        cut = " (cut at the token limit: raise MaxTokens)" if reason == "length" else ""
+        cut = " (cut at the token limit: raise MaxTokens)" if reason in CUT_OFF else ""
         raise RowError("schema_mismatch", f"the answer is not JSON{cut}") from None
     except Exception as error:  # noqa: BLE001 - a schema may refer to what is not there
         raise RowError("schema_mismatch", f"ResponseSchemaFile cannot be checked: {error}") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dialects import answers, base, bedrock, openai_batch, prompt, runpod
+from dialects import answers, base, bedrock, openai_batch, prompt, reply, runpod
 from dialects.marks import OWN_PROMPTS
 from dialects.recognise import OTHERS, PROMPT
 from engine import routes
@@ -47,7 +47,7 @@ def rules() -> dict[str, Any]:
         "beside": BESIDE,
         "results": sorted({*answers.RESULTS, *FROM_SERVERS}),
         "always": sorted(answers.ALWAYS),
-        "cutOff": sorted(answers.CUT_OFF),
+        "cutOff": sorted(reply.CUT_OFF),
         "defaults": parameters.repeated_defaults(),
     }
 

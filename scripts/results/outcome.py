@@ -9,12 +9,10 @@ from typing import Any
 
 from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine
+from dialects.reply import read_counts, read_end
 from job.defaults import Defaults
 from results.record import Record
 from rows.errors import RowError
-
-_TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
-_REASON_LIMIT = 100  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +68,7 @@ def _head(line: RawLine, status: str) -> dict[str, Any]:
 
 
 def _usage(body: Any) -> dict[str, Any]:
-    """Return an answer's finish reason and tokens, where its endpoint tells them."""
-    if not isinstance(body, dict):
-        return {}
-    told = body.get("usage")
-    counts = told if isinstance(told, dict) else {}
-    choices = body.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    tokens = {
-        "in": counts.get("prompt_tokens", counts.get("input_tokens")),
-        "out": counts.get("completion_tokens", counts.get("output_tokens")),
-    }
-    known: dict[str, Any] = {
-        name: count for name, count in tokens.items() if type(count) is int and 0 <= count < _TOKENS_LIMIT
-    }
-    finish = first.get("finish_reason") or body.get("stop_reason")
-    if isinstance(finish, str) and len(finish) < _REASON_LIMIT:
-        known["finish"] = finish
-    return known
+    """Return how an answer ended and its tokens, where its endpoint tells them."""
+    prompt, answer = read_counts(body)
+    found = {"in": prompt, "out": answer, "finish": read_end(body)}
+    return {name: value for name, value in found.items() if value is not None}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialects.answers import CUT_OFF
+from dialects.reply import CUT_OFF
 from job import parameters
 from results.merge import Merge
 from rows import ranges

@@ -130,6 +130,11 @@ CODES = {
         may_pass=True,
     ),
     # the answer
+    "aborted": Code(
+        "The engine gave the row up in all attempts: it paused, slept or was shut down.",
+        "run the line again",
+        may_pass=True,
+    ),
     "invalid_answer": Code(
         "The server's answer is not what its endpoint promises.",
         "run the line again; if it fails each time, see the server's log",

@@ -1,0 +1,80 @@
+"""What an answer says of itself, in each API's own way: its text, its thought, its counts, and how it ended.
+
+Servers differ in what they leave out and in their words. A text is kept whatever stands beside it, and what is missing
+is null; nothing here throws an answer away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CUT_OFF = frozenset(  # finish reasons of answers that met a limit
+    {"length", "max_tokens", "max_output_tokens", "max_length", "MAX_TOKENS", "token_limit"}
+    | {"model_context_window_exceeded", "model_length", "context_length_exceeded"}
+)
+GIVEN_UP = frozenset({"abort", "aborted", "cancelled", "canceled"})  # by the engine itself: it is no whole answer
+_TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
+_REASON_LIMIT = 100  # characters
+_THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_text"})
+
+
+def read_count(value: Any) -> int | None:
+    """Return a count of tokens, None for what is none: a text, a fraction, a number that nobody counts to."""
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _TOKENS_LIMIT
+    return int(value) if whole and value == int(value) else None
+
+
+def read_counts(body: Any) -> tuple[int | None, int | None]:
+    """Return the tokens of the prompt and of the answer."""
+    usage = body.get("usage") if isinstance(body, dict) else None
+    counts = usage if isinstance(usage, dict) else {}
+    return (
+        read_count(counts.get("prompt_tokens", counts.get("input_tokens"))),
+        read_count(counts.get("completion_tokens", counts.get("output_tokens"))),
+    )
+
+
+def read_content(content: Any) -> tuple[str, str]:
+    """Return the text and the thought of a message's content, which is a text, null, or a list of parts."""
+    if not isinstance(content, list):
+        return (content if isinstance(content, str) else ""), ""
+    parts = [part for part in content if isinstance(part, dict)]
+    texts = [part if isinstance(part, str) else _own_text(part) for part in content if part not in _thoughts(parts)]
+    return "".join(texts), "".join(map(_thought, _thoughts(parts)))
+
+
+def _thoughts(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [part for part in parts if part.get("type") in _THOUGHTS]
+
+
+def _own_text(part: Any) -> str:
+    text = part.get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _thought(part: dict[str, Any]) -> str:
+    inner = next((part[name] for name in ("thinking", "reasoning", "text", "content") if part.get(name)), "")
+    return inner if isinstance(inner, str) else "".join(map(_own_text, inner)) if isinstance(inner, list) else ""
+
+
+def read_ends(body: Any) -> list[str]:
+    """Return how an answer's texts ended, in the server's words, one for each choice."""
+    if not isinstance(body, dict):
+        return []
+    choices, details = body.get("choices"), body.get("incomplete_details")
+    if isinstance(choices, list):
+        told = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
+    else:
+        told = [details.get("reason") if isinstance(details, dict) else None, body.get("stop_reason")]
+    return [end for end in told if isinstance(end, str) and 0 < len(end) < _REASON_LIMIT]
+
+
+def read_end(body: Any) -> str | None:
+    """Return how an answer ended: cut, where any of its texts was; else as the first did."""
+    ends = read_ends(body)
+    return next((end for end in ends if end in CUT_OFF), ends[0] if ends else None)
+
+
+def is_given_up(body: Any) -> bool:
+    """Tell whether the engine gave the request up by itself, so that what it sent is no whole answer."""
+    return any(end in GIVEN_UP for end in read_ends(body))
