@@ -1,4 +1,4 @@
-"""Why an engine ended, and the one thing to do about it, read off its log.
+"""Why an engine ended, and the one thing to do about it, read off its log, which is shown with it.
 
 The cause often stands far above the log's end, in a line of another process, so the whole log is looked at. Only lines
 that report a failure count: what an engine says of its settings, or warns of in passing, is no cause.
@@ -14,6 +14,7 @@ from engine.hints import HINTS
 from host import runner
 
 LOG_BYTES = 4_000_000  # of a log's end; a traceback of each of many ranks takes some hundred thousand
+_TAIL_LINES, _TAIL_BYTES = 25, 64_000  # of what is shown
 CAUSE_LIMIT = 400  # characters of a quoted line
 _IN_PASSING = re.compile(r"^(\([^)]*\) )?(DEBUG|INFO|WARNING)\b")  # the levels of vLLM's log
 _PREFIX = re.compile(
@@ -59,6 +60,30 @@ def read_log(path: Path) -> str:
             return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def read_tail(log: str) -> str:
+    """Return the last lines of a log; "" when there is none."""
+    path = Path(log)
+    if not log or not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:])
+
+
+def quote_tail(log: str) -> str:
+    """Return the last lines of a log, each marked as vLLM's."""
+    return "".join(f"vllm: {line}\n" for line in read_tail(log).splitlines())
+
+
+def report(log: str, what: str, status: int | None = None) -> str:
+    """Return the end of a log, then on one line what happened and what to do about it.
+
+    `status` is the exit status of the engine's process, None while it runs.
+    """
+    why = explain(read_log(Path(log)), status) if log else ""
+    return quote_tail(log) + what + (f": {why}" if why else "")
 
 
 def _failures(log: str) -> Iterator[str]:

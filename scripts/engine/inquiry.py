@@ -8,8 +8,8 @@ from http import HTTPStatus
 
 from engine import routes
 from engine.address import UNREADABLE, Address
+from engine.cause import report
 from engine.facts import Served
-from engine.log import report
 from engine.note import ServerError
 from engine.routes import ANY_ROUTE
 

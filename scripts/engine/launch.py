@@ -6,6 +6,7 @@ holding the accelerator. It is sent SIGTERM when who launched it is killed.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import subprocess
@@ -14,12 +15,19 @@ import threading
 import time
 from pathlib import Path
 
+from engine.address import UNREADABLE, Address
+from engine.cause import read_tail, report
 from engine.command import build_environment
-from engine.note import Engine
+from engine.note import Engine, ServerError
 from host import files, processes
 
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
+POLL_SECONDS = 0.1
 HASTE_SECONDS = 2.0  # the same for one that is dead, stuck or not wanted any more
+
+
+class PortTaken(ServerError):
+    """Another program took the port first; a new start will choose another."""
 
 
 class Launch:
@@ -78,3 +86,32 @@ def find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def wait_until_ready(launch: Launch, address: Address, limit: float, abandoned: threading.Event) -> None:
+    """Return when the server answers. Raises ServerError when it ends, when it takes too long, or once `abandoned`."""
+    deadline = time.monotonic() + limit
+    while True:
+        if launch.gone.is_set():
+            raise _explain_end(launch)
+        if _answers(address):
+            return
+        if time.monotonic() > deadline:
+            what = f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)"
+            raise ServerError(report(launch.log, what))
+        if abandoned.wait(POLL_SECONDS):
+            raise ServerError("canceled while the server was starting")
+
+
+def _answers(address: Address) -> bool:
+    try:
+        address.get("/v1/models")
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _explain_end(launch: Launch) -> ServerError:
+    if re.search(r"address already in use", read_tail(launch.log), re.IGNORECASE):
+        return PortTaken("another program took the port")
+    return ServerError(report(launch.log, "The vLLM server ended while it was starting", launch.status))

@@ -19,9 +19,8 @@ from typing import Any
 
 from engine import command, gpus, inquiry
 from engine.address import Address
-from engine.launch import HASTE_SECONDS, Launch, find_free_port
+from engine.launch import HASTE_SECONDS, Launch, PortTaken, find_free_port, wait_until_ready
 from engine.note import LOADS_LIMIT, Engine, Request, ServerError, Settings, State
-from engine.readiness import PortTaken, wait_until_ready
 from host import runner
 
 PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed

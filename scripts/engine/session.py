@@ -18,11 +18,11 @@ from typing import Self
 from engine import launch
 from engine.address import KEY_VARIABLE, Address, parse_url
 from engine.caches import choose_caches, remove_caches
-from engine.follow import follow
+from engine.cause import read_tail
 from engine.inquiry import ask_given
-from engine.log import read_tail
 from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
 from engine.supervisor import ENTERED
+from engine.watch import follow
 from host import files, processes, runner
 
 LOG = "supervisor.log"
