@@ -24,7 +24,7 @@ MAX_BYTES = 256 << 20  # of rows, unpacked, in the page
 MAX_FAILED_BYTES = 64 << 20  # of MAX_BYTES, kept for failed rows
 PARTS = Path(__file__).parent
 SCRIPT = PARTS / "frame" / "main.js"
-STYLES = ("base", "controls", "overview", "charts", "rows", "detail", "texts", "answers", "print")
+STYLES = ("base", "controls", "overview", "charts", "toolbar", "rows", "detail", "texts", "answers", "print")
 HOLE = "<!--rows-->"  # where the template takes the blocks
 
 

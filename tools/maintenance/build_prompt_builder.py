@@ -24,7 +24,7 @@ from page.rules import rules  # noqa: E402
 
 SOURCES = BUNDLE / "tools" / "prompt_builder"
 PAGE = SOURCES.with_suffix(".html")
-STYLES = ("colours.css", "layout.css", "parts.css")
+STYLES = ("colours", "layout", "panels", "controls", "grid", "form", "dialogs", "narrow")  # later rules win
 
 
 class BuildError(Exception):
@@ -52,7 +52,7 @@ def data() -> str:
 
 def build() -> str:
     """Return the page."""
-    style = "".join((SOURCES / "css" / name).read_text(encoding="utf-8") for name in STYLES)
+    style = "".join((SOURCES / "css" / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
     code = script()
     page = (SOURCES / "page.html").read_text(encoding="utf-8")
     blocks = {"@STYLE_HASH@": csp_hash(style), "@SCRIPT_HASH@": csp_hash(code), "@STYLE@": style, "@SCRIPT@": code}
