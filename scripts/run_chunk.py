@@ -93,6 +93,7 @@ class Chunk:
         self._lines = ranges.of_values(chunk, values["BlockSize"])
         self._folder = output_dir / "output" / "results"
         self._watch = Watch(session, self._note, read_key())
+        self._has_told_model = False
         self._progress = Progress(len(self._lines.up_to(self._source.lines)))
 
     async def run(self) -> None:
@@ -172,10 +173,15 @@ class Chunk:
             return None
         try:
             line = read_line(line)
-            return prepare(line, self._defaults, self._served)
+            pending = prepare(line, self._defaults, self._served)
         except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
             self._add(record_failure(line, Failure.of(error), self._defaults))
             return None
+        if pending.ask.replaced and not self._has_told_model:
+            self._has_told_model = True
+            named = runner.printable(pending.ask.replaced, 100)
+            runner.say(f"rows name another model ({named}): {self._served.model} answers for it (ModelInRows)")
+        return pending
 
     def _settle(self, pending: Pending, outcome: Answer | Failure) -> None:
         """Record what became of a row."""

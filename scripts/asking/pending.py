@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dialects.exchange import Ask
 from dialects.line import RowLine
+from dialects.models import choose_model
 from engine.facts import Served
 from job.defaults import Defaults
 
@@ -47,5 +48,5 @@ class Pending:
 
 def prepare(line: RowLine, defaults: Defaults, served: Served) -> Pending:
     """Return a row with its request. Raises RowError for a row that cannot be asked."""
-    ask = line.dialect.ask(line.row, defaults, served)
+    ask = choose_model(line.dialect.ask(line.row, defaults, served), defaults.model_in_rows, served)
     return Pending(line, ask, ask.encode())

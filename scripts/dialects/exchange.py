@@ -21,7 +21,8 @@ class Ask:
     """One request: the route on the server and the JSON body.
 
     `file_url` names audio that is sent as a file, `schema` tells that the job's ResponseSchemaFile governs the answer,
-    and `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit.
+    `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit, and `replaced` is the
+    model that the row names where another answers.
     """
 
     route: str
@@ -29,6 +30,7 @@ class Ask:
     file_url: str = ""
     schema: bool = False
     lent: str = ""
+    replaced: str = ""
 
     def encode(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import urllib.error
+from dataclasses import replace
 from http import HTTPStatus
+from typing import Any
 
 from engine import routes
 from engine.address import UNREADABLE, Address
@@ -21,25 +23,27 @@ _VLLM_ONLY = frozenset({"/classify", "/pooling"})
 
 def ask_own(address: Address, model: str, log: str) -> Served:
     """Ask a server of this session what it serves. Raises ServerError."""
-    first, tokens, _ = _ask_models(address, model)
+    listed = _ask_models(address, model)
+    first = listed.model
     # vLLM refuses a GET with 405 where there is a route; its own list takes it 1.6 s to make.
     answered = frozenset(route for route in ANY_ROUTE if _is_there(address, route))
-    return Served(first, answered, routes.CHAT in answered and _chats(address, first, log), tokens)
+    return replace(listed, routes=answered, chat=routes.CHAT in answered and _chats(address, first, log))
 
 
 def ask_given(address: Address, model: str) -> Served:
     """Ask a server that somebody else runs what it serves. Raises ServerError."""
-    first, tokens, names = _ask_models(address, model)
+    listed = _ask_models(address, model)
+    names = sorted(listed.names)
     if model not in names:
         known = f"serves {', '.join(names[:5])}; set ModelName to one of these" if names else "serves no model yet"
         raise ServerError(f"The server at {address.url} {known}")
     answered = _list_routes(address)
-    chat = (routes.CHAT in answered or not answered) and _chats(address, first, "")
-    return Served(first, answered, chat, tokens)
+    chat = (routes.CHAT in answered or not answered) and _chats(address, listed.model, "")
+    return replace(listed, routes=answered, chat=chat)
 
 
-def _ask_models(address: Address, model: str) -> tuple[str, int | None, list[str]]:
-    """Return the name that the server itself gives the model, its longest context, and the names of all its models."""
+def _ask_models(address: Address, model: str) -> Served:
+    """Return what the server's list of models tells: its own name for the model, its longest context, all names."""
     try:
         models = address.get("/v1/models")["data"]
         names = [str(each["id"]) for each in models]
@@ -52,7 +56,15 @@ def _ask_models(address: Address, model: str) -> tuple[str, int | None, list[str
         raise ServerError(f"What answers at {address.url} is no OpenAI-compatible server: it lists no models") from None
     first = model if model in names else (names or [model])[0]
     tokens = next((each.get("max_model_len") for each in models if each["id"] == first), None)
-    return first, tokens if isinstance(tokens, int) else None, names
+    return Served(
+        first, tokens=tokens if isinstance(tokens, int) else None, names=frozenset(names), alone=_is_one(models)
+    )
+
+
+def _is_one(models: list[dict[str, Any]]) -> bool:
+    """Tell whether a list has one model, under whatever names; an adapter has another for its parent."""
+    roots = {each.get("root") or each["id"] for each in models}
+    return len(roots) == 1 and not any(each.get("parent") for each in models)
 
 
 def _list_routes(address: Address) -> frozenset[str]:

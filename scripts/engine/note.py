@@ -132,9 +132,13 @@ def _parse_engine(value: dict[str, Any]) -> Engine:
         "state": State(value["state"]),
         "process": _parse_process(value["process"]),
         "loads": tuple(value["loads"]),
-        "served": Served(**{**served, "routes": frozenset(served["routes"])}) if served else None,
+        "served": _parse_served(served) if served else None,
     }
     return Engine(**{**value, **parsed})
+
+
+def _parse_served(value: dict[str, Any]) -> Served:
+    return Served(**{**value, "routes": frozenset(value["routes"]), "names": frozenset(value["names"])})
 
 
 def _parse_process(value: dict[str, Any] | None) -> Process | None:

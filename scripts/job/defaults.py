@@ -38,6 +38,7 @@ class Defaults:
     schema: dict[str, Any] | None = None
     output_field: str = "generated_text"
     endpoint: str = "auto"
+    model_in_rows: str = "auto"
 
 
 def read_defaults(values: Mapping[str, Any]) -> Defaults:
@@ -59,6 +60,7 @@ def read_defaults(values: Mapping[str, Any]) -> Defaults:
         schema=_schema(values["ResponseSchemaFile"]),
         output_field=check_output_field(values["OutputField"]),
         endpoint=_endpoint(values["Endpoint"]),
+        model_in_rows=values["ModelInRows"],
     )
 
 

@@ -175,6 +175,9 @@ TABLE = (  # in the form's order
                       "the bundle's own."),
     Parameter("ServerUrl", ADDRESS, "", checked=True,
               meaning="Use this running OpenAI-compatible server and start none."),
+    Parameter("ModelInRows", TEXT, "auto", choices=("auto", "error", "ignore"), asks=True,
+              meaning="Rows that name a model the server lacks. Auto lets a server of one model answer, error "
+                      "refuses, ignore never looks."),
     Parameter("CondaPackages", TEXT, "python=3.11 vllm=0.19.1=cuda* cuda-toolkit=12.9 boto3", recorded=False,
               meaning="Conda packages that the queue's conda environment installs on the workers."),
     Parameter("CondaChannels", TEXT, "conda-forge", recorded=False,

@@ -77,7 +77,11 @@ def test_models_that_rows_name_and_the_job_does_not_serve_are_said(
     assert check.main([file_of(tmp_path, FINE, named[0])]) == 0
     said = capsys.readouterr().out
     assert "1 name 'gpt-4o-mini'" in said
-    assert "--served-model-name" in said
+    assert "answers for every name; ModelInRows=error refuses them instead" in said
+    assert check.main([file_of(tmp_path, FINE, named[0]), "--model-in-rows", "error"]) == 1
+    assert '"gpt-4o-mini" is not served' in capsys.readouterr().out
+    assert check.main([file_of(tmp_path, FINE, named[0]), "--vllm-args", "--lora-modules a=/x"]) == 0
+    assert "a server with adapters refuses names" in capsys.readouterr().out
     assert check.main([file_of(tmp_path, FINE, own, *[f'{{"prompt": "x", "model": "m{n}"}}' for n in range(99)])]) == 0
     assert "79 name 'other models'" in capsys.readouterr().out
 

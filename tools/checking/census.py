@@ -22,6 +22,7 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import tokens
 from dialects.base import Dialect
 from dialects.exchange import Ask
+from dialects.models import choose_model
 from dialects.recognise import recognise
 from engine import routes
 from engine.facts import Served
@@ -60,6 +61,7 @@ class Census:
     model: str
     max_model_len: int | None
     known: frozenset[str] = frozenset()  # names that the server answers to
+    adapters: bool = False
     keep: int | None = EXAMPLES
     report: Callable[[Problem], None] | None = None
     lines: int = 0
@@ -77,12 +79,17 @@ class Census:
 
     def __post_init__(self) -> None:
         known: dict[str, frozenset[str]] = ROUTES if self.max_model_len is not None else {ANY_SERVER: frozenset()}
-        servers = {kind: Served(self.model, routes, tokens=self.max_model_len) for kind, routes in known.items()}
+        servers = {kind: self._server(routes) for kind, routes in known.items()}
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
         self._unusual = _UNUSUAL.search
         self._hashes: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
         self._places: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
+
+    def _server(self, routes: frozenset[str]) -> Served:
+        """Return a server of some routes; the names of a server that is given are not known here."""
+        names = frozenset() if self.max_model_len is None else self.known | {self.model}
+        return Served(self.model, routes, tokens=self.max_model_len, names=names, alone=not self.adapters)
 
     @property
     def nonblank(self) -> int:
@@ -127,7 +134,7 @@ class Census:
         self.by_route[ask.route] += 1
         if ask.route not in OF_EVERY_KIND:
             self.by_kind[kind] += 1
-        named = ask.body.get("model")
+        named = ask.replaced or ask.body.get("model")
         if isinstance(named, str) and named != self.model and named not in self.known:
             self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
         self._note_tokens(line, ask)
@@ -137,7 +144,7 @@ class Census:
         first: RowError | None = None
         for kind, served in self._servers.items():
             try:
-                return kind, dialect.ask(row, self.defaults, served)
+                return kind, choose_model(dialect.ask(row, self.defaults, served), self.defaults.model_in_rows, served)
             except RowError as error:
                 if error.code not in ("missing_field", "invalid_url"):
                     raise

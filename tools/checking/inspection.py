@@ -19,7 +19,7 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import census, server_arguments
 from checking.census import Census, Problem
-from engine.vllm_args import ArgumentsError, overridden, split_arguments
+from engine.vllm_args import ArgumentsError, overridden, split_arguments, values_of
 from host import runner
 from job.defaults import Defaults, read_defaults
 from job.parameters import BY_NAME, TABLE, JobError
@@ -105,8 +105,11 @@ def _census(
     length = overridden(arguments).get("MaxModelLen", "")
     fits = int(length) if length.isdecimal() else values["MaxModelLen"]
     known = server_arguments.names_of_models(arguments)
+    adapters = bool(values_of(arguments, "--lora-modules"))
     longest = None if values["ServerUrl"] else fits
-    return Census(defaults, values["ModelName"], longest, known=known, keep=keep, report=report), not_checked
+    return Census(
+        defaults, values["ModelName"], longest, known=known, adapters=adapters, keep=keep, report=report
+    ), not_checked
 
 
 def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
@@ -195,6 +198,15 @@ def problems(checked: Checked) -> list[str]:
     return shown
 
 
+def _who_answers(counted: Census) -> str:
+    """Say what becomes of rows that name a model which the job does not."""
+    if counted.max_model_len is None:
+        return "ServerUrl answers them if it has these models, and for every name if it has one model (ModelInRows)"
+    if counted.adapters and counted.defaults.model_in_rows != "ignore":
+        return "a server with adapters refuses names that it does not know; see --lora-modules in VllmArgs"
+    return f"the job's model, {counted.model}, answers for every name; ModelInRows=error refuses them instead"
+
+
 def place(name: str, problem: Problem) -> str:
     """Return FILE:LINE: MESSAGE on one line."""
     return runner.printable(f"{name}:{problem.line}: {problem.message}")
@@ -209,11 +221,7 @@ def notes(checked: Checked) -> list[str]:
         said.append(f"the rows are for more than one kind of model, and a server has one; split the file ({each})")
     if counted.by_model:
         each = ", ".join(f"{count:,} name {model!r}" for model, count in counted.by_model.most_common(census.EXAMPLES))
-        said.append(
-            f"rows name models of their own, but the server answers for {counted.model!r} only: {each}. They fail "
-            "unless VllmArgs makes the name known: --served-model-name for another name of the model, --lora-modules "
-            "for an adapter"
-        )
+        said.append(f"rows name models of their own ({each}): {_who_answers(counted)}")
     if counted.defaults.options.get("temperature", 0) > USUAL_TEMPERATURE:
         said.append(f"newer vLLM refuses a Temperature above {USUAL_TEMPERATURE}: every row that sets none would fail")
     if checked.duplicates:
