@@ -6,6 +6,7 @@ of a request option become numbers, so that a `temperature` column works.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from dialects.recognise import PROMPT, recognise
 from job.options import OPTIONS
 
 Fill = Callable[[Mapping[str, Any]], str]
+_DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of most of Europe write 0.7
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 MESSAGES_BESIDE = "messages_beside"  # the name of a record's messages that are not asked
 _QUESTIONS = ("question", "query")
@@ -66,6 +68,7 @@ def row(
 
 
 def _cell(record: Mapping[str, Any], name: str) -> Any:
+    name = name if name in record else " ".join(name.split())
     if name not in record:
         raise LayoutError(f"there is no column {name!r}; there are {', '.join(map(repr, record))}")
     return record[name]
@@ -84,12 +87,13 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
         return field
     if not value.strip():
         return "", None
-    try:
-        read = json.loads(value)
-        json.dumps(read, allow_nan=False)  # NaN and infinity are no values of a row
-    except (ValueError, RecursionError):
-        return field
-    return (name, read) if OPTIONS[name].holds(read) else field
+    for text in (value, value.strip().lower(), _DECIMAL_COMMA.sub(r"\1.\2", value.strip())):
+        with contextlib.suppress(ValueError, RecursionError):
+            read = json.loads(text)
+            json.dumps(read, allow_nan=False)  # NaN and infinity are no values of a row
+            if OPTIONS[name].holds(read):
+                return name, read
+    return field
 
 
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:

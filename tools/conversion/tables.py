@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import csv
 import gzip
 import io
 import itertools
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
+from conversion.cells import TableError, read_table
+from conversion.json_tables import read_cells, read_rows
 from host import files
 
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
@@ -31,8 +32,6 @@ SPACE = " \t\r\n"
 READ = 1 << 16  # characters read at a time
 LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a broken file
 BATCH = 256  # rows of a Parquet file in memory
-SEPARATORS = ",;\t|"
-_QUOTED = re.compile(r'"[^"]*"')
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
@@ -82,52 +81,18 @@ def _opened(path: str) -> Iterator[IO[str]]:
 
 
 def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(LARGEST_RECORD)
-    head = file.readline()
-    separator = separator or max(SEPARATORS, key=_QUOTED.sub("", head).count)
-    reader = csv.reader(_joined(head, file), delimiter=separator, strict=True)  # a quote left open is an error
     try:
-        names = _names(next(reader, []))
-    except csv.Error as error:
-        raise RowsError(f"{path}:1: {error}; are its columns separated by another character?") from None
-    again = next((name for name in names if names.count(name) > 1), None)
-    if not names or again is not None:
-        what = f"the column {again!r} appears twice" if names else "it is empty"
-        raise RowsError(f"{path}: the first line must name the columns, once each; {what}")
-    try:
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(names):
-                raise RowsError(
-                    f"{path}:{reader.line_num}: {len(cells)} cells, but {len(names)} columns; "
-                    f'put cells that hold {separator!r} or line breaks in "quotes"'
-                )
-            yield dict(zip(names, cells, strict=True))
-    except csv.Error as error:
-        raise RowsError(f"{path}:{reader.line_num}: {error}") from None
-
-
-def _names(cells: list[str]) -> list[str]:
-    """Return the columns' names; one without a name is numbered, by a name that no other has."""
-    names = [cell.strip() for cell in cells]
-    for place, name in enumerate(names):
-        if not name:
-            new = f"column_{place + 1}"
-            names[place] = new + "_" * sum(other.rstrip("_") == new for other in names)
-    return names
-
-
-def _joined(head: str, file: IO[str]) -> Iterator[str]:
-    yield head
-    yield from file
+        yield from read_table(file, separator)
+    except TableError as error:
+        place = "" if error.line is None else f":{error.line}"
+        raise RowsError(f"{path}{place}: {error}") from None
 
 
 def _json_records(path: str, file: IO[str]) -> Iterator[dict[str, Any]]:
     """Yield objects that stand in one array, or one on each line."""
     head = file.read(READ).lstrip(SPACE)
     values = _array(path, head[1:], file) if head.startswith("[") else _lines(path, head, file)
-    for place, value in values:
+    for place, value in _unwrap(values):
         if not isinstance(value, dict):
             raise RowsError(f"{path}: record {place} is not an object")
         try:
@@ -135,6 +100,16 @@ def _json_records(path: str, file: IO[str]) -> Iterator[dict[str, Any]]:
         except RecursionError as error:
             raise RowsError(f"{path}: record {place}: {_reason(error)}") from None
         yield record
+
+
+def _unwrap(values: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield the values, or the rows of a table that is the only value, or a list of lists."""
+    firsts = list(itertools.islice(values, 2))
+    only = firsts[0][1] if len(firsts) == 1 else None
+    rows = read_rows(only) if isinstance(only, dict) else None
+    if rows is None and firsts and all(isinstance(value, list) for _, value in firsts):
+        rows = read_cells([value for _, value in itertools.chain(firsts, values)])
+    yield from enumerate(rows, 1) if rows is not None else itertools.chain(firsts, values)
 
 
 def _reason(error: ValueError | RecursionError) -> str:
@@ -183,14 +158,42 @@ def _start(text: str) -> int:
 
 
 def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) of lines that are not blank."""
-    whole = itertools.chain(io.StringIO(head + file.readline(), newline="\n"), file)
+    """Yield (line, value) of lines that are not blank; objects over several lines are read as a whole."""
+    head += file.readline()
+    first = head.split("\n", 1)[0]
+    if first.startswith("{") and not _is_json(first):
+        yield from _pretty(path, head, file)
+        return
+    whole = itertools.chain(io.StringIO(head, newline="\n"), file)
     for number, line in enumerate(whole, 1):
         if line.strip(SPACE):
             try:
                 yield number, json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise RowsError(f"{path}:{number}: {_reason(error)}") from None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _pretty(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
+    """Yield (number, value) of objects that follow one another, each over several lines."""
+    text = head + file.read(LARGEST_RECORD)
+    decoder, at, place = json.JSONDecoder(), 0, 0
+    while at < len(text):
+        place += 1
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, getattr(error, "pos", at)) + 1
+            raise RowsError(f"{path}:{line}: {_reason(error)}") from None
+        yield place, value
+        at = end + len(text[end:]) - len(text[end:].lstrip(SPACE))
 
 
 def _parquet(path: str) -> Iterator[dict[str, Any]]:
@@ -201,11 +204,33 @@ def _parquet(path: str) -> Iterator[dict[str, Any]]:
     source: Any = sys.stdin.buffer if path == "-" else path
     try:
         table = parquet.ParquetFile(source)
+        texts = {name for name in _bytes_columns(table) if _holds_texts(table, name)}
         for batch in table.iter_batches(batch_size=BATCH):
             for record in batch.to_pylist():
-                yield {name: plain(value) for name, value in record.items()}
+                yield {name: plain(_as_text(value) if name in texts else value) for name, value in record.items()}
     except (ValueError, RuntimeError, OSError) as error:  # pyarrow's own errors are of these
         raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def _bytes_columns(table: Any) -> list[str]:
+    return [each.name for each in table.schema_arrow if str(each.type) in ("binary", "large_binary")]
+
+
+def _holds_texts(table: Any, name: str) -> bool:
+    """Tell whether a column of bytes holds texts: warehouses often do not mark them as such."""
+    for batch in table.iter_batches(batch_size=BATCH, columns=[name]):
+        for value in batch.column(0).to_pylist():
+            text = _as_text(value)
+            if isinstance(text, bytes) or not all(char.isprintable() or char.isspace() for char in text or ""):
+                return False
+    return True
+
+
+def _as_text(value: Any) -> Any:
+    try:
+        return value.decode("utf-8") if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
 
 
 def plain(value: Any) -> Any:
