@@ -75,6 +75,10 @@ CODES = {
         "A prompt and its answer may be longer than MaxModelLen (tools/check.py estimates it before submission).",
         "raise MaxModelLen, lower max_tokens or shorten the prompt; an estimate, so try a row",
     ),
+    "would_be_refused": Code(
+        "Each option is fine, but vLLM would refuse them together (tools/check.py tells it before submission).",
+        "change what the message names, in the row or among the job's defaults",
+    ),
     "file_unavailable": Code(
         "The file that the row names by URL could not be fetched.",
         "check that the workers reach the URL, and run the line again",

@@ -20,6 +20,7 @@ from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import tokens
+from checking.foresight import REFUSED, foresee
 from dialects.base import Dialect
 from dialects.exchange import Ask
 from dialects.models import choose_model
@@ -104,7 +105,7 @@ class Census:
     @property
     def hopeless(self) -> bool:
         """Tell whether no line could be answered, whatever the estimate is worth."""
-        return self.sound == 0 and self.codes[MIGHT_NOT_FIT] == 0
+        return self.sound == 0 and not self.codes.keys() & {MIGHT_NOT_FIT, REFUSED}
 
     def add(self, line: int, raw: bytes) -> None:
         """Count one line of the input."""
@@ -137,6 +138,8 @@ class Census:
         named = ask.replaced or ask.body.get("model")
         if isinstance(named, str) and named != self.model and named not in self.known:
             self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
+        if self.max_model_len is not None:
+            foresee(ask)
         self._note_tokens(line, ask)
 
     def _first_server(self, dialect: Dialect, row: Row) -> tuple[str, Ask]:
