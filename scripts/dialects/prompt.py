@@ -123,11 +123,17 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
         return check_messages(fields["messages"])
     for name in TEXTS:
         if fields.get(name) is not None:
-            text = require(fields[name], str, name, "a text")
+            text = require(fields[name], str, name, _must_be(fields[name]))
             if not text:
                 raise RowError("invalid_value", f'"{name}" is empty; write what to ask')
             return str(text)
     raise RowError("missing_field", 'the row needs "prompt", "text" or "messages" (or the job a PromptTemplateFile)')
+
+
+def _must_be(value: Any) -> str:
+    """Say what a prompt must be, and where the thing that it is belongs."""
+    is_talk = isinstance(value, list) and any(isinstance(each, dict) and "role" in each for each in value)
+    return 'a text (a list of messages stands in "messages")' if is_talk else "a text"
 
 
 def _generation_input(

@@ -20,6 +20,7 @@ from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import tokens
+from checking.columns import Columns
 from checking.foresight import REFUSED, foresee
 from dialects.base import Dialect
 from dialects.exchange import Ask
@@ -74,6 +75,7 @@ class Census:
     by_route: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
     by_model: Counter[str] = field(default_factory=Counter)  # models that rows name and the job does not
+    columns: Columns = field(default_factory=Columns)
     prompt_tokens: int = 0
     answer_limit: int = 0
     longest: tuple[int, int] = (0, 0)
@@ -129,6 +131,7 @@ class Census:
         dialect = recognise(row.fields)
         self.by_dialect[dialect.NAME] += 1
         self._note_id(line, row.fields)
+        self.columns.add(row, are_options=dialect.NAME == "prompt" and self.defaults.template is None)
         kind, ask = self._first_server(dialect, row)
         if self._unusual(raw):
             ask.encode()
@@ -201,6 +204,7 @@ class Census:
             self.blank + later.blank,
             self.sound + later.sound,
         )
+        self.columns.take(later.columns)
         self.prompt_tokens += later.prompt_tokens
         self.answer_limit += later.answer_limit
         self.longest = max(self.longest, later.longest)

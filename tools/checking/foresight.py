@@ -44,7 +44,7 @@ def _reasons(route: str, body: dict[str, Any]) -> Iterator[str]:
     if budget == 0 and not (route == COMPLETIONS and body.get("echo")):
         yield '"max_tokens" 0 leaves no answer; it scores a text on completions, with "echo"'
     if budget and body.get("min_tokens", 0) > budget:
-        yield f'"min_tokens" {body["min_tokens"]} is more than the limit of {budget} tokens; raise max_tokens or MaxTokens'
+        yield f'"min_tokens" {body["min_tokens"]} is more than the limit of {budget} tokens; raise it or MaxTokens'
     if stops == "" or "" in stops:
         yield '"stop" holds an empty text; leave it out'
     if isinstance(stops, list) and len(stops) > MOST_STOPS:

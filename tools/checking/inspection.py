@@ -215,7 +215,7 @@ def place(name: str, problem: Problem) -> str:
 def notes(checked: Checked) -> list[str]:
     """Return what a person should know although no row fails by it."""
     counted = checked.census
-    said = list(checked.of_server)
+    said = [*checked.of_server, *counted.columns.notes()]
     if len(counted.by_kind) > 1:
         each = ", ".join(f"{count:,} for {kind} models" for kind, count in counted.by_kind.most_common())
         said.append(f"the rows are for more than one kind of model, and a server has one; split the file ({each})")

@@ -1,0 +1,64 @@
+"""What the check says of columns that may not mean what they do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checking import inspection
+
+
+def notes(folder: Path, *rows: dict[str, Any] | str, **job: str) -> str:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return "\n".join(inspection.notes(inspection.check({"InputFile": str(path), "Prompts": "all", **job})))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ({"temperator": 0}, '"temperature" meant'),
+        ({"topK": 0}, '"top_k" meant'),
+        ({"max_new_tokens": 3}, '"max_tokens" meant'),
+        ({"maxTokens": 3}, '"max_tokens" meant'),
+        ({"repeat_penalty": 1.1}, '"repetition_penalty" meant'),
+        ({"generate_kwargs": {"max_tokens": 4}}, "options stand in sampling_params"),
+        ({"system": "Linux"}, 'a column "system" that looks like data, such as "Linux" on line 2'),
+        ({"stop": "Main St"}, 'a column "stop" that looks like data'),
+        ({"n": 50}, 'a column "n" that looks like data'),
+        ({"model": "Toyota Corolla"}, 'a column "model" that looks like data'),
+    ],
+)
+def test_a_column_that_gives_pause_is_said_with_its_line(column: dict[str, Any], words: str, tmp_path: Path) -> None:
+    assert words in notes(tmp_path, {"prompt": "x"}, {"prompt": "x", **column})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"system": "Answer briefly."},
+        {"stop": "END"},
+        {"n": 3},
+        {"model": "tuned"},
+        {"topic": "x"},
+        {"seed": 7, "id": 1},
+    ],
+)
+def test_a_column_that_is_an_option_or_plain_data_is_not_said(column: dict[str, Any], tmp_path: Path) -> None:
+    assert "a column" not in notes(tmp_path, {"prompt": "x", **column})
+
+
+def test_a_name_that_stands_twice_is_said_with_the_value_that_counts(tmp_path: Path) -> None:
+    assert '"max_tokens" twice, the first on line 1; the last of them counts, 400' in notes(
+        tmp_path, '{"prompt": "x", "max_tokens": 4, "max_tokens": 400}'
+    )
+
+
+def test_a_prompt_that_is_a_conversation_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"prompt": [{"role": "user", "content": "x"}]}) + "\n", encoding="utf-8")
+    census = inspection.check({"InputFile": str(path), "Prompts": "all"}).census
+    assert 'stands in "messages"' in census.examples["invalid_value"][0].message
