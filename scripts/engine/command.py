@@ -42,6 +42,7 @@ def build_environment(key: str, start_timeout: float, scratch: str = "") -> dict
     defaults = {
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "3600",  # seconds; at 5 an idle connection closes under the client's request
+        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",  # a row's URL must not lead to an address that only this machine can ask
         "VLLM_IMAGE_FETCH_TIMEOUT": "60",  # seconds for an image named by URL; 5 is too short for a batch
         "VLLM_ENGINE_READY_TIMEOUT_S": str(int(start_timeout)),
     }

@@ -45,9 +45,11 @@ def scripted(*script: Step) -> Iterator[Any]:
         server.base = f"http://127.0.0.1:{server.server_port}"  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:  # a test that fails must not wait for the thread
+            server.shutdown()
+            thread.join()
 
 
 def status(code: int, body: bytes = b"", **headers: str) -> Step:

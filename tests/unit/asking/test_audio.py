@@ -29,6 +29,7 @@ def fetch(url: str) -> tuple[str, bytes]:
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("VLLM_BATCH_ROW_HOSTS", "127.0.0.1")  # where the servers of these tests are
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,40 @@ def test_what_is_no_url_of_audio_is_refused_without_its_secrets(url: str) -> Non
 def test_audio_is_fetched_by_http() -> None:
     with scripted(status(200, WAV)) as server:
         assert fetch(server.base + "/talk/one.wav?key=secret") == ("one.wav", WAV)
+
+
+CLOSED = ["http://127.0.0.2:{port}/", "http://localhost:{port}/", "http://[::1]:{port}/", "http://169.254.169.254/x"]
+
+
+@pytest.mark.parametrize("url", CLOSED)
+def test_no_row_asks_an_address_that_only_this_machine_should_ask(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted(status(200, WAV)) as server:
+        monkeypatch.setenv("VLLM_BATCH_ROW_HOSTS", "10.0.0.0/8, files.example")
+        with pytest.raises(RowError, match="closed to rows; set VLLM_BATCH_ROW_HOSTS"):
+            fetch(url.format(port=server.server_port))
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("url", [url for url in CLOSED if "localhost" not in url])  # which is the servers' own address
+def test_no_redirect_leads_there_either(url: str) -> None:
+    with scripted(status(200, WAV)) as other:
+        target = url.format(port=other.server_port)
+        with scripted(status(302, Location=target)) as server, pytest.raises(RowError, match="closed to rows"):
+            fetch(server.base + "/a.wav?key=secret")
+    assert (len(server.seen), other.seen) == (1, [])
+
+
+def test_a_redirect_is_followed_and_one_without_an_end_is_given_up() -> None:
+    with scripted(status(302, Location="/talk.wav"), status(200, WAV)) as server:
+        assert fetch(server.base + "/a.wav")[1] == WAV
+    with scripted(status(302, Location="/again")) as server, pytest.raises(Unanswered) as raised:
+        fetch(server.base + "/a.wav")
+    assert "more than 10 redirects" in raised.value.failure.message
+
+
+def test_a_redirect_to_a_file_is_refused() -> None:
+    with scripted(status(302, Location="file:///etc/passwd")) as server, pytest.raises(RowError):
+        fetch(server.base + "/a.wav")
 
 
 @pytest.mark.parametrize(("code", "passing"), [(503, True), (404, False), (403, False)])
