@@ -28,7 +28,7 @@ from host.processes import Process
 from job import arguments
 from job.defaults import read_defaults
 from job.parameters import JobError
-from rows import ranges, source
+from rows import ranges, shape, source
 
 EXPECTED = (
     ServerError, JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
@@ -120,7 +120,7 @@ def _tell_ready(engine: Engine, begun: float) -> None:
 def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines) -> None:
     """Make the input ready, and refuse a range that none of its lines is in."""
     found = source.prepare(values["InputFile"], values["InputUrl"], folder, runner.say)
-    source.refuse_other_text(found)
+    shape.refuse_other_text(found)
     runner.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
     if not wanted.up_to(found.lines):
         raise source.SourceError(

@@ -191,23 +191,6 @@ def is_blank_in(source: Source, wanted: Lines) -> bool:
     return all(is_blank(raw) for _, raw in source.read(wanted))
 
 
-def refuse_other_text(source: Source) -> None:
-    """Raise SourceError for a text no line of which begins an object, such as CSV: no row could succeed."""
-    firsts = set()
-    with Path(source.path).open("rb") as file:
-        for line in file:
-            firsts.add(line.removeprefix(BOM).lstrip()[:1])
-            if b"{" in firsts:
-                return
-    if firsts <= {b""}:
-        return  # blank lines are counted, and nothing is asked
-    what = "it is a JSON array" if b"[" in firsts else "it is another text, such as CSV"
-    raise SourceError(
-        f"{source.name} has no line that begins a JSON object ({what}); the input is JSONL, one object a line; "
-        "tools/make_rows.py makes it from CSV and from JSON arrays"
-    )
-
-
 def _indexed(path: Path, name: str, folder: Path) -> Source:
     """Read the file once: count its lines, note every STRIDE-th offset, and take its digest."""
     offsets = array.array("Q", [0])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import source
+from rows import shape, source
 from rows.ranges import Lines, parse
 from support.fake_server import FakeServer
 from support.programs import Session, outcome
@@ -68,12 +68,29 @@ def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
     content: bytes, what: str, tmp_path: Path
 ) -> None:
     with pytest.raises(source.SourceError, match=rf"no line that begins a JSON object \(it is {what}\).*make_rows"):
-        source.refuse_other_text(prepared(tmp_path, content))
+        shape.refuse_other_text(prepared(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'[\n{"prompt": "a"},\n{"prompt": "b"}\n]\n', "one JSON array over several lines"),
+        (b'\xef\xbb\xbf[\r\n  {"prompt": "a"},\r\n  {"prompt": "b"}\r\n]\r\n', "one JSON array over several lines"),
+        (b'{\n "prompt": "a"\n}\n{\n "prompt": "b"\n}\n', "printed over several lines"),
+        (b'{\n "messages": [\n  {\n   "role": "user"\n  }\n ]\n}\n', "printed over several lines"),
+        (b"{\n}\n", "printed over several lines"),
+    ],
+)
+def test_json_over_several_lines_is_told_once_with_what_to_do(content: bytes, what: str, tmp_path: Path) -> None:
+    with pytest.raises(source.SourceError, match=rf"{what}.*make_rows"):
+        shape.refuse_other_text(prepared(tmp_path, content))
 
 
 @pytest.mark.parametrize(
     "content",
     [
+        pytest.param(b'[\n{"prompt": "a"}\n', id="a bracket and a row"),
+        pytest.param(b'{\n{"prompt": "a"}\n', id="a brace and a row"),
         pytest.param(b'broken\n42\n{"prompt": "a"}\n', id="lines that fail alone"),
         pytest.param(b"\n" * 5_000 + b'{"prompt": "a"}\n', id="blank lines first"),
         pytest.param(b" \n" * 5_000, id="blank lines alone"),
@@ -85,7 +102,7 @@ def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
     ],
 )
 def test_a_text_with_an_object_is_an_input(content: bytes, tmp_path: Path) -> None:
-    source.refuse_other_text(prepared(tmp_path, content))
+    shape.refuse_other_text(prepared(tmp_path, content))
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x85", "\r"])

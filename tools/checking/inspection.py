@@ -23,7 +23,7 @@ from engine.vllm_args import ArgumentsError, overridden, split_arguments, values
 from host import runner
 from job.defaults import Defaults, read_defaults
 from job.parameters import BY_NAME, TABLE, JobError
-from rows import ranges, source
+from rows import ranges, shape, source
 from rows.errors import CODES
 
 USUAL_TEMPERATURE = 2  # the most that OpenAI's API and vLLM 0.32 take
@@ -72,7 +72,7 @@ def check(
     counted, not_checked = _census(values, keep, report)
     with tempfile.TemporaryDirectory(prefix="vllm-batch-") as folder:
         found = source.prepare(values["InputFile"], "", Path(folder), lambda _: None)
-        source.refuse_other_text(found)
+        shape.refuse_other_text(found)
         wanted = _lines(values, found.lines)
         present = wanted.up_to(found.lines)
         looked_at = _first(present, limit)
