@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import census, server_arguments
+from checking import census, lengths, server_arguments
 from checking.census import Census, Problem
 from engine.vllm_args import ArgumentsError, overridden, split_arguments, values_of
 from host import runner
@@ -91,6 +91,7 @@ def check(
 def read_values(parameters: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of texts, and the defaults of what decides about rows. Raises job.JobError."""
     known = {name: text for name, text in parameters.items() if name in BY_NAME}
+    lengths.refuse_long(known)
     return {name: BY_NAME[name].read(text) for name, text in {**DEFAULTS, **known}.items()}
 
 
