@@ -2,8 +2,9 @@
 
 Reads the chunk's lines only, keeps up to MaxConcurrency requests in flight, appends each finished row to a partial file
 at once, and leaves one shard. A row that fails is recorded and does not fail the chunk; the chunk fails when no server
-can be had, when more than MaxFailedPercent of its rows fail, or when its disk is full. On SIGTERM it sends nothing more
-and keeps what arrives within the notice period; the next attempt asks only for the rest.
+can be had or its disk is full. When its model loads are spent, or more than MaxFailedPercent of its rows fail, it asks
+nothing more and ends with a whole shard all the same, since a farm keeps nothing of a task that failed. On SIGTERM it
+sends nothing more and keeps what arrives within the notice period; the next attempt asks only for the rest.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from asking import order
 from asking.client import Client, room_for
 from asking.dispatcher import Dispatcher, Limits
+from asking.link import Link, LoadsSpent
 from asking.patience import Patience
 from asking.pending import Pending, prepare
 from asking.progress import Progress
+from asking.trust import Trust
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
 from engine.address import read_key
@@ -39,15 +42,12 @@ from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
 from results.record import Record
 from rows import ranges, source
+from rows.errors import SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
 
 NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
 STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
 EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
-
-
-class TooManyFailures(Exception):
-    """More than MaxFailedPercent of the chunk's rows failed."""
 
 
 class Canceled(Exception):
@@ -71,9 +71,6 @@ def main(argv: list[str] | None = None) -> int:
     except Canceled as error:
         runner.fail(str(error))
         return 143
-    except TooManyFailures as error:
-        runner.fail(str(error))
-        return 1
     except EXPECTED as error:
         advice = "; give the disk more room, what was answered is kept" if getattr(error, "errno", 0) == 28 else ""
         runner.fail(f"{error}{advice}")
@@ -85,7 +82,7 @@ class Chunk:
     """One chunk on its way from lines to a shard."""
 
     def __init__(self, chunk: str, session: Path, output_dir: Path) -> None:
-        self._note = load_note(session)
+        self._session, self._note = session, load_note(session)
         self._served = self._note.served
         values = self._values = arguments.read_note(session)
         self._defaults = read_defaults(values)
@@ -95,10 +92,11 @@ class Chunk:
         self._watch = Watch(session, self._note, read_key())
         self._has_told_model = False
         self._progress = Progress(len(self._lines.up_to(self._source.lines)))
+        self._unasked: Failure | None = None  # what becomes of the rows that are not asked any more
 
     async def run(self) -> None:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
-        header = self._header()
+        header, self._dispatcher = self._header(), self._make_dispatcher()
         files.make_folder(self._folder)
         kept, leftovers = find_leftovers(self._folder, header)
         with Writer(self._folder, header) as self._writer:
@@ -108,22 +106,37 @@ class Chunk:
                 path.unlink(missing_ok=True)
             if kept:
                 runner.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
-            dispatcher = self._dispatcher()
-            canceled = self._listen(dispatcher)
-            showing = asyncio.create_task(self._progress.keep_showing())
-            try:
-                await dispatcher.run(self._pending(kept.keys()))
-            except (asyncio.CancelledError, ServerGone):  # when canceled: the notice ran out, or no server to wait for
-                if not canceled.is_set():
-                    raise
-            finally:
-                showing.cancel()
+            await self._ask(kept.keys())
             self._progress.show(at_once=True)
             if self._progress.done < self._progress.rows:
                 raise Canceled(f"ended with {self._progress.done} of {self._progress.rows} rows done; they are kept")
             path = self._writer.finish(self._watch.loads)
         runner.say(f"{path.name}: {self._progress.done} rows, {self._progress.failed} failed")
         self._say_past_end()
+
+    async def _ask(self, answered: Container[int]) -> None:
+        """Ask the lines that have no answer yet; those that cannot be asked any more are recorded as such."""
+        canceled = self._listen()
+        showing = asyncio.create_task(self._progress.keep_showing())
+        try:
+            await self._dispatcher.run(self._pending(answered))
+        except LoadsSpent as error:
+            self._give_up(Failure(SERVER_GONE, str(error)))
+        except (asyncio.CancelledError, ServerGone):  # the notice ran out, or there is no server to wait for
+            if not (canceled.is_set() or self._unasked):
+                raise
+        finally:
+            showing.cancel()
+        if self._unasked and not canceled.is_set():
+            for pending in self._dispatcher.rest():
+                self._settle(pending, replace(self._unasked, attempts=pending.attempts))
+
+    def _give_up(self, why: Failure) -> None:
+        """Ask nothing more; what is in flight may still end."""
+        if self._unasked is None:
+            runner.say(f"{why.message}: no further row is asked")
+            self._unasked = replace(why, message=f"{why.message}; this row was not asked to its end")
+            self._dispatcher.stop()
 
     def _header(self) -> shards.Header:
         values, found = self._values, self._source
@@ -143,24 +156,18 @@ class Chunk:
             parameters=parameters.record(values),
         )
 
-    def _dispatcher(self) -> Dispatcher:
+    def _make_dispatcher(self) -> Dispatcher:
         values, watch = self._values, self._watch
         concurrency = room_for(values["MaxConcurrency"])
         if concurrency < values["MaxConcurrency"]:
             runner.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
         row_timeout = values["RowTimeoutSeconds"]
-        limits = Limits(concurrency, values["MaxAttempts"], row_timeout)
-        key = read_key()
-        return Dispatcher(
-            lambda url: Client(url, key, concurrency),
-            watch.url,
-            limits,
-            watch,
-            Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout)),
-            self._settle,
-        )
+        patience = Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
+        key, trust = read_key(), Trust.load(self._session)
+        link = Link(lambda url: Client(url, key, concurrency), watch.url, row_timeout, watch, patience, trust)
+        return Dispatcher(link, Limits(concurrency, values["MaxAttempts"]), trust, self._settle)
 
-    def _pending(self, answered: Any) -> Iterator[Pending]:
+    def _pending(self, answered: Container[int]) -> Iterator[Pending]:
         """Return what is to be asked, lazily and in the order in which it is asked."""
         missing = (RawLine(*numbered) for numbered in self._source.read(self._lines) if numbered[0] not in answered)
         asks = (pending for pending in map(self._prepare, missing) if pending)
@@ -185,7 +192,8 @@ class Chunk:
 
     def _settle(self, pending: Pending, outcome: Answer | Failure) -> None:
         """Record what became of a row."""
-        sent = Sent(pending.ask, pending.attempts, pending.started, time.monotonic() - pending.begun)
+        seconds = time.monotonic() - pending.begun if pending.started else 0.0
+        sent = Sent(pending.ask, pending.attempts, pending.started, seconds)
         if isinstance(outcome, Answer):
             self._add(record_answer(pending.line, sent, outcome, self._defaults))
         else:
@@ -196,13 +204,12 @@ class Chunk:
         self._progress.add(record.head)
         self._progress.show()
         limit = self._values["MaxFailedPercent"]
-        if limit < 100 and self._progress.failed * 100 > limit * self._progress.rows:
-            raise TooManyFailures(
-                f"{self._progress.failed} of the chunk's {self._progress.rows} rows failed, more than MaxFailedPercent "
-                f"({limit:g}) allows; the last: {runner.printable(record.output.decode('utf-8', 'replace'), 600)}"
-            )
+        if self._unasked is None and limit < 100 and self._progress.failed * 100 > limit * self._progress.rows:
+            runner.say(f"the last failure: {runner.printable(record.output.decode('utf-8', 'replace'), 600)}")
+            share = f"{self._progress.failed} of the chunk's {self._progress.rows} rows failed"
+            self._give_up(Failure(TOO_MANY_FAILURES, f"{share}, more than MaxFailedPercent ({limit:g}) allows"))
 
-    def _listen(self, dispatcher: Dispatcher) -> asyncio.Event:
+    def _listen(self) -> asyncio.Event:
         """On SIGTERM stop sending, and end what is in flight when the notice runs out."""
         canceled = asyncio.Event()
         loop, main_task = asyncio.get_running_loop(), asyncio.current_task()
@@ -213,7 +220,7 @@ class Chunk:
 
         def notice() -> None:
             canceled.set()
-            dispatcher.stop()
+            self._dispatcher.stop()
             left = max(0.0, runner.notice_seconds(Path.cwd()) - NOTICE_MARGIN)
             runner.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
             loop.call_later(left, give_up)

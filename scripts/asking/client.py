@@ -51,6 +51,11 @@ class Unanswered(Exception):
         super().__init__(failure.message)
         self.failure, self.passing, self.after, self.lost, self.unsent = failure, passing, after, lost, unsent
 
+    @property
+    def doubtful(self) -> bool:
+        """Tell whether the server itself may be gone."""
+        return self.lost or (self.failure.status or 0) >= 500
+
 
 def room_for(wanted: int) -> int:
     """Return how many connections may be open at once, `wanted` at most: each takes one of the process's open files."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dialects.exchange import Ask
 from dialects.line import RowLine
@@ -18,28 +17,22 @@ class Pending:
     """A row, its request, the request's bytes, and its attempts so far.
 
     `started` is when its first attempt began, in seconds since 1970, 0 before; `begun` is the same moment by the clock
-    that only goes forward, for durations. `asked` is when the attempt began that the server may be at work on.
+    that only goes forward, for durations. `deaths` and `seen_alone` are for `Suspects`.
     """
 
     line: RowLine
     ask: Ask
     encoded: bytes
     attempts: int = 0
-    crashes: int = 0
     started: float = 0.0
     begun: float = 0.0
-    asked: float = math.inf
-    on_trial: bool = False  # sent as one of the suspects
+    deaths: list[int] = field(default_factory=list)  # of the server, while the row was in flight
+    seen_alone: bool = False  # it was the only row in flight at one of them
 
     def start(self) -> None:
         """Note that an attempt begins."""
-        self.asked = time.monotonic()
         if not self.started:
-            self.started, self.begun = time.time(), self.asked
-
-    def rest(self) -> None:
-        """Note that no attempt is under way."""
-        self.asked = math.inf
+            self.started, self.begun = time.time(), time.monotonic()
 
     def change(self, ask: Ask) -> None:
         """Ask another request from now on."""

@@ -20,7 +20,7 @@ from typing import Any
 from engine import command, gpus, inquiry
 from engine.address import Address
 from engine.launch import HASTE_SECONDS, Launch, PortTaken, find_free_port, wait_until_ready
-from engine.note import LOADS_LIMIT, Engine, Request, ServerError, Settings, State
+from engine.note import Engine, Request, ServerError, Settings, State
 from host import runner
 
 PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed
@@ -135,7 +135,7 @@ class Life(threading.Thread):
         runner.say(f"engine {self.engine.number}: {request.action}, {request.reason}")
         if self.engine.state == State.READY:
             self._end()
-        if request.action == "restart" and len(self.engine.loads) < LOADS_LIMIT:
+        if request.action == "restart":
             self._load()
 
     def _end(self) -> None:

@@ -18,7 +18,6 @@ from engine.facts import Served
 from host import files
 from host.processes import Process
 
-LOADS_LIMIT = 6  # model loads in one session, the first included; more would pay for a worker that cannot work
 OWNER_ONLY = 0o600
 _NOT_ENTERED = "the session has no server: its environment was not entered"
 _NAME, _REQUESTS = "engine.json", "request-*.json"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine.address import UNREADABLE, Address
 from engine.cause import explain, quote_tail, read_log, read_tail
-from engine.note import LOADS_LIMIT, Engine, Note, Request, ServerError, ServerGone, State, load_note, send_request
+from engine.note import Engine, Note, Request, ServerError, ServerGone, State, load_note, send_request
 from host import runner
 from host.processes import KILL_SECONDS
 
@@ -113,8 +113,6 @@ class Watch:
             time.sleep(POLL_SECONDS)
 
     def _restart(self) -> str:
-        if len(self._read_engine().loads) >= LOADS_LIMIT:
-            raise ServerGone(f"The server died {LOADS_LIMIT} times in this session; another worker may do better")
         self._request("restart", "a row needs it")
         generation = self._engine.generation + 1
         try:
@@ -197,7 +195,7 @@ class _Progress:
             self._load = engine.loads[-1]
             what = f"{model} is being loaded, its log is {log.name}"
             if len(engine.loads) > 1:
-                what = f"starting the server again ({len(engine.loads)} of {LOADS_LIMIT} loads)"
+                what = f"starting the server again (load {len(engine.loads)} of this session)"
             runner.say(f"model load {self._load}: {what}")
         if seconds - self._at > SHOW_SECONDS:
             self._at = seconds

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 KILLED_SERVER = "server_crash"  # a row that no server survives
+SERVER_GONE = "server_gone"  # the rows of a chunk whose model loads are spent
+TOO_MANY_FAILURES = "too_many_failures"  # the rows that are not asked any more for MaxFailedPercent
 
 
 class RowError(Exception):
@@ -131,6 +133,17 @@ CODES = {
     KILLED_SERVER: Code(
         "The server died each time that it was asked this row.",
         "leave the row out, or report it to vLLM",
+        may_pass=True,
+    ),
+    # the row was not asked to its end
+    SERVER_GONE: Code(
+        "The chunk had cost all the model loads that one may cost, and the server had died once more.",
+        "run the line again; see the task's log for why the server dies",
+        may_pass=True,
+    ),
+    TOO_MANY_FAILURES: Code(
+        "More rows of the chunk had failed than MaxFailedPercent allows, so that no further one was asked.",
+        "mend what the failed rows have in common, and run the line again",
         may_pass=True,
     ),
     # the answer

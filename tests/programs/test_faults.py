@@ -250,14 +250,19 @@ def test_a_proxy_of_the_environment_sees_nothing_of_it(tmp_path: Path) -> None:
     assert server.asked.total() == len(TEXTS) + 1
 
 
-def test_more_failures_than_max_failed_percent_stop_the_chunk(tmp_path: Path) -> None:
+def test_more_failures_than_max_failed_percent_end_the_asking_and_not_the_chunk(tmp_path: Path) -> None:
     with FakeServer(lambda asked: Fault(400, b'{"error": "no"}') if asked.text.startswith("bad") else None) as server:
         session = Session(tmp_path, rows(f"bad {n}" for n in range(100)), server.url)
         session.start().check()
         result = session.chunk(max_failed_percent="5", max_concurrency="4")
-    result.refused("MaxFailedPercent", "5", "of the chunk's 100 rows failed")
-    assert server.asked.total() < 30
-    assert not list(session.results.glob("lines-*.jsonl"))
+        session.aggregate().check()
+    text = result.check().text
+    assert "6 of the chunk's 100 rows failed, more than MaxFailedPercent (5) allows: no further row is asked" in text
+    assert "the last failure: " in text
+    codes = Counter(map(outcome, session.written()))
+    assert codes["invalid_request"] + codes["too_many_failures"] == 100
+    assert codes["invalid_request"] == server.asked.total() - 1 < 30
+    assert session.summary()["rerun"] == "1-100"
 
 
 def test_failures_up_to_max_failed_percent_do_not(tmp_path: Path) -> None:

@@ -130,20 +130,25 @@ def test_a_lone_row_that_kills_the_server_is_set_aside_after_two_crashes(session
     assert session.summary()["model_loads"] == 2, "no server is started for no row"
 
 
-def test_more_rows_than_a_session_has_loads_for_are_set_aside_by_further_attempts(session: Session) -> None:
+def test_nine_rows_that_kill_the_server_are_found_in_one_attempt_and_the_chunk_ends_well(session: Session) -> None:
     texts = [*map(str, range(20)), *(f"poison {n}" for n in range(9)), *map(str, range(20, 30))]
     session.input.write_bytes(b"".join(line + b"\n" for line in rows(texts)))
     session.prompts = "1-39"
-    attempts = []
-    while not attempts or attempts[-1].status:
-        assert len(attempts) < 4, attempts[-1].text
-        session.start().check()
-        attempts.append(session.chunk(max_concurrency="40"))
-        session.stop().check()
-    assert len(attempts) > 1
-    assert all("The server died 6 times in this session" in each.text for each in attempts[:-1])
+    session.start().check()
+    session.chunk(max_concurrency="40").check()
     session.aggregate().check()
     assert Counter(map(outcome, session.written())) == Counter(["server_crash"] * 9 + [f"echo: {n}" for n in range(30)])
+    assert session.summary()["rerun"] == "21-29"
+    assert session.summary()["model_loads"] <= 1 + 4 * 9
+
+
+def test_a_server_that_kills_every_row_fails_the_task_so_that_another_worker_takes_the_chunk(session: Session) -> None:
+    session.input.write_bytes(b"".join(line + b"\n" for line in rows(f"poison {n}" for n in range(20))))
+    session.prompts = "1-20"
+    session.start().check()
+    session.chunk().refused("rows in a row ended the server, and it never answered any other row")
+    assert not list(session.results.glob("lines-*.jsonl"))
+    session.chunk("1").refused("never answered")  # the session's next chunk costs no load
 
 
 def test_a_crash_that_no_row_is_to_blame_for_costs_no_row(session: Session) -> None:

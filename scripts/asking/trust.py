@@ -1,0 +1,79 @@
+"""What a session's engine has shown so far, and so whether it is worth another load.
+
+Kept in the session's folder, since a chunk learns from those before it. A load that brought an answer, or the proof
+that a row is guilty, has helped; LOADS_LIMIT loads in a row that did not are the sign of a broken worker, and so are
+GUILTY_LIMIT guilty rows in a row when no other row is answered then. For that a row that was answered once in this
+session, the witness, is asked again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dialects.exchange import Ask
+from host import files
+
+LOADS_LIMIT = 6  # loads in a row that help nothing, the session's first included; more would pay for a broken worker
+GUILTY_LIMIT = 3  # rows in a row that seem to kill the engine until a witness is asked
+WITNESS_LIMIT = 1 << 16  # bytes of a request that is kept as the witness
+_NAME = "trust.json"
+
+
+@dataclass(slots=True)
+class Trust:
+    """The engine's record. `idle` counts loads in a row that helped nothing, `guilty` rows in a row found guilty."""
+
+    folder: Path | None = None  # None: kept nowhere
+    idle: int = 1
+    guilty: int = 0
+    witness: dict[str, Any] | None = None
+
+    @classmethod
+    def load(cls, folder: Path) -> Trust:
+        """Return what the session's earlier chunks learned."""
+        try:
+            value = json.loads((folder / _NAME).read_bytes())
+        except FileNotFoundError:
+            value = {}
+        return cls(folder, **value)
+
+    @property
+    def is_worth_a_load(self) -> bool:
+        """Tell whether the engine may be loaded once more."""
+        return self.idle < LOADS_LIMIT
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Tell whether it may be the engine, and not its rows, that is why it dies."""
+        return self.guilty >= GUILTY_LIMIT
+
+    def note_load(self) -> None:
+        """Count a load."""
+        self.idle += 1
+        self._save()
+
+    def note_guilty(self) -> None:
+        """Count a row that was found guilty."""
+        self.idle, self.guilty = 0, self.guilty + 1
+        self._save()
+
+    def note_answer(self, ask: Ask, encoded: bytes) -> None:
+        """Learn that the engine answered."""
+        learns = self.witness is None and len(encoded) <= WITNESS_LIMIT and not ask.file_url
+        if learns:
+            self.witness = {"route": ask.route, "body": ask.body}
+        if learns or self.idle or self.guilty:
+            self.idle = self.guilty = 0
+            self._save()
+
+    def get_witness(self) -> Ask | None:
+        """Return the request of a row that was answered, or None where there is none."""
+        return Ask(**self.witness) if self.witness else None
+
+    def _save(self) -> None:
+        if self.folder is not None:
+            value = {name: value for name, value in asdict(self).items() if name != "folder"}
+            files.write_whole(self.folder / _NAME, json.dumps(value).encode(), mode=0o600)

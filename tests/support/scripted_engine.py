@@ -1,0 +1,130 @@
+"""An engine of a dispatcher's tests: it answers, dies as scripted, and is loaded again; no socket and no process."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+from asking import link as link_module
+from asking import patience as patience_module
+from asking.client import Unanswered
+from asking.dispatcher import Dispatcher, Limits
+from asking.link import Link
+from asking.patience import Patience
+from asking.pending import Pending
+from asking.trust import Trust
+from dialects.exchange import Answer, Ask, Failure
+from engine.note import ServerGone
+from support.scripted_time import ScriptedLoop, run
+
+LOST = Failure("connection_lost", "the connection to the server failed")
+
+
+@dataclass
+class Engine:
+    """`kills(line, nth)` tells whether a request is the engine's death; `nth` counts its requests since the load.
+
+    A request is answered after up to `seconds`; one that kills does so after as long. Rows notice a death one after
+    another, within `notice` seconds and in any order.
+    """
+
+    kills: Callable[[int, int], bool]
+    seed: int = 0
+    seconds: float = 10.0
+    notice: float = 0.5
+    loads: int = 1
+    asked: Counter[int] = field(default_factory=Counter)
+    blamed_at: list[tuple[int, ...]] = field(default_factory=list)
+    alive: bool = True
+    comes_back: Callable[[int], bool] = lambda load: True
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.nth, self.died = 0, 0.0
+        self.death = asyncio.Event()
+
+    async def post(self, ask: Ask, *_: Any) -> Answer:
+        if not self.alive:
+            raise Unanswered(LOST, passing=True, lost=True, unsent=True)
+        line, self.nth = ask.body["line"], self.nth + 1
+        self.asked[line] += 1
+        death, deadly = self.death, self.kills(line, self.nth)
+        try:
+            await asyncio.wait_for(death.wait(), self.random.uniform(0, self.seconds))
+        except TimeoutError:
+            if not deadly:
+                return Answer(200, "{}", {"line": line}, "r")
+            self.alive, self.died = False, asyncio.get_running_loop().time()
+            death.set()
+        await asyncio.sleep(self.random.uniform(0, self.notice))
+        raise Unanswered(LOST, passing=True, lost=True)
+
+    async def find_death(self) -> float | None:
+        await asyncio.sleep(0.1)
+        return None if self.alive else self.died
+
+    async def recover(self) -> str:
+        await asyncio.sleep(60)
+        self.loads += 1
+        if not self.comes_back(self.loads):
+            raise ServerGone("it does not start")
+        self.alive, self.nth, self.death = True, 0, asyncio.Event()
+        return ""
+
+    def abandon(self) -> None:
+        """End nothing: a recovery ends by itself."""
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close nothing."""
+
+    async def metrics(self) -> str:
+        return ""
+
+
+@dataclass
+class Report:
+    """What a run left. `outcomes` is each line's code, "" for an answer."""
+
+    engine: Engine
+    outcomes: dict[int, str]
+    told: Counter[int]
+    rest: list[int]
+    gone: ServerGone | None
+    trust: Trust
+
+
+def ask_all(lines: Iterable[int], engine: Engine, *, concurrency: int = 8, trust: Trust | None = None) -> Report:
+    """Ask these lines of an engine, on scripted time."""
+    outcomes: dict[int, str] = {}
+    told: Counter[int] = Counter()
+    trust = trust or Trust()
+    gone = None
+
+    def done(pending: Pending, outcome: Answer | Failure) -> None:
+        line = pending.ask.body["line"]
+        told[line] += 1
+        outcomes[line] = outcome.code if isinstance(outcome, Failure) else ""
+
+    async def ask() -> list[int]:
+        nonlocal gone
+        client: Any = engine
+        patience = Patience(engine.metrics, engine.metrics)  # type: ignore[arg-type]
+        link = Link(lambda _: client, "", 3600.0, engine, patience, trust)
+        dispatcher = Dispatcher(link, Limits(concurrency, 3), trust, done)
+        asks = (Ask("/v1/completions", {"line": line}) for line in lines)
+        nobody: Any = None
+        try:
+            await dispatcher.run(Pending(nobody, ask, b"{}") for ask in asks)
+        except ServerGone as error:
+            gone = error
+        return [pending.ask.body["line"] for pending in dispatcher.rest()]
+
+    loop = ScriptedLoop()
+    with mock.patch.object(link_module, "time", loop), mock.patch.object(patience_module, "time", loop):
+        rest = run(loop, ask())
+    return Report(engine, outcomes, told, rest, gone, trust)
