@@ -33,6 +33,7 @@ from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
 from page.writer import Page, PageReport
 from results import summary
+from results.delivery import deliver
 from results.in_order import Raws, Results, make_page_row
 from results.merge import Merge
 from results.retry import DAMAGED, Retry, find_input
@@ -108,7 +109,7 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
         counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
         whole = summary.summarise(counts, merge, values)
         report = _write_reports(whole, output, page)
-        refusal = _send(given["OutputUrl"], output / "output.jsonl")
+        refusal = deliver(given["OutputUrl"], output)
         if refusal:
             whole["notes"].append(refusal)
             _write_reports(whole, output, page)
@@ -234,18 +235,6 @@ def _report(whole: dict[str, Any], output: Path) -> None:
     runner.say(f"results: {output / 'results.html'}")
     runner.status(f"{whole['succeeded']}/{whole['requested']} lines succeeded, {whole['failed']} failed")
     runner.progress(100)
-
-
-def _send(url: str, path: Path) -> str:
-    """PUT output.jsonl to OutputUrl. A failure loses nothing, since the file is here: return it as a note, or ""."""
-    if not url:
-        return ""
-    try:
-        transfer.upload(path, url, runner.say)
-    except transfer.TransferError as error:
-        return f"output.jsonl was not sent, it is in OutputDir: {error}"
-    runner.say(f"output.jsonl was sent to {transfer.shown(url)}")
-    return ""
 
 
 if __name__ == "__main__":

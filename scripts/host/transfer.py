@@ -56,19 +56,19 @@ def download(url: str, path: Path, report: Report) -> None:
     address = _address(url, "InputUrl")
     validator: dict[str, str] = {}
     with files.name_at_end(path) as partial:
-        _retried(lambda: _download_rest(address, partial, validator, report), what, report, lambda: _size_of(partial))
+        retry(lambda: _download_rest(address, partial, validator, report), what, report, lambda: _size_of(partial))
 
 
 def upload(path: Path, url: str, report: Report) -> None:
     """PUT a file to `url`. Raises TransferError when the server refuses, or after five attempts."""
     address = _address(url, "OutputUrl")
-    _retried(lambda: _put(path, address), f"OutputUrl {shown(url)}", report, lambda: 0)
+    retry(lambda: _put(path, address), f"OutputUrl {shown(url)}", report, lambda: 0)
 
 
 def _address(url: str, name: str) -> str:
     """Return a URL that urllib can ask, its characters beyond ASCII and its spaces escaped."""
     if not url.lower().startswith(("http://", "https://")):
-        raise TransferError(f"{name} must begin with http:// or https://; for s3:// make a presigned URL")
+        raise TransferError(f"{name} must begin with http://, https:// or s3://")
     if shown(url) == UNREADABLE:
         raise TransferError(f"{name} is {UNREADABLE}; check it")
     if "@" in urllib.parse.urlsplit(url).netloc:
@@ -76,7 +76,7 @@ def _address(url: str, name: str) -> str:
     return urllib.parse.quote(url, safe="%/:?#[]@!$&'()*+,;=~-._")
 
 
-def _retried(action: Callable[[], None], what: str, report: Report, progress: Callable[[], int]) -> None:
+def retry(action: Callable[[], None], what: str, report: Report, progress: Callable[[], int]) -> None:
     """Run an action until it succeeds; attempts that came further than all before do not count against ATTEMPTS."""
     attempt, furthest = 1, 0
     while True:

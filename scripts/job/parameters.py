@@ -114,7 +114,8 @@ TABLE = (  # in the form's order
               meaning='JSONL with one request a line (.gz too), for example {"prompt":"..."}. Leave empty if '
                       "you give an Input URL."),
     Parameter("InputUrl", ADDRESS, "", secret=True, checked=True,
-              meaning="An http or https address to fetch the input from instead, such as a presigned S3 URL."),
+              meaning="Where to fetch the input from instead: s3://BUCKET/KEY by the queue's role, or "
+                      "an http or https address."),
     Parameter("Prompts", TEXT, "1-10", least=1, repeated=False, checked=True,
               meaning="Which lines to answer, counted from 1, such as 1-500, 2,5,8-9 or 1-100:2. The word all "
                       "needs hooks allowed."),
@@ -161,7 +162,8 @@ TABLE = (  # in the form's order
               meaning="The field that receives each answer. Another name lets a second job read the first "
                       "one's output."),
     Parameter("OutputUrl", ADDRESS, "", secret=True,
-              meaning="Also PUT the finished output.jsonl to this address, such as a presigned S3 URL."),
+              meaning="Also send output.jsonl here: s3://BUCKET/KEY, s3://BUCKET/PREFIX/ for every finished file, "
+                      "or an address to PUT to."),
     Parameter("MaxConcurrency", WHOLE, 256, least=1, most=8192,
               meaning="Requests in flight to the server at once."),
     Parameter("GpuMemoryUtilization", NUMBER, 0.9, least=0.05, most=1.0,

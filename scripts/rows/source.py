@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from host import files, transfer
+from host import files, s3, transfer
 from rows.ranges import Lines
 from rows.row import BOM, is_blank
 
@@ -131,9 +131,10 @@ def _local_file(input_file: str, input_url: str, folder: Path, report: transfer.
 def _fetch(url: str, folder: Path, report: transfer.Report) -> tuple[Path, str]:
     """Download the input; data that turns out to be damaged may have been cut on its way, and is fetched again."""
     path = folder / "input.download"
-    name = Path(transfer.shown(url).removesuffix("?...")).name
+    by_role = s3.is_s3(url)
+    name = Path(url if by_role else transfer.shown(url).removesuffix("?...")).name
     for left in reversed(range(FETCHES)):
-        transfer.download(url, path, report)
+        (s3 if by_role else transfer).download(url, path, report)
         try:
             return _unpack(path, name, folder), name
         except DamagedError as error:
