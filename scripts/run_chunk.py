@@ -2,9 +2,10 @@
 
 Reads the chunk's lines only, keeps up to MaxConcurrency requests in flight, appends each finished row to a partial file
 at once, and leaves one shard. A row that fails is recorded and does not fail the chunk; the chunk fails when no server
-can be had or its disk is full. When its model loads are spent, or more than MaxFailedPercent of its rows fail, it asks
-nothing more and ends with a whole shard all the same, since a farm keeps nothing of a task that failed. On SIGTERM it
-sends nothing more and keeps what arrives within the notice period; the next attempt asks only for the rest.
+can be had or its disk is full. After StopAt, when its model loads are spent, and when more than MaxFailedPercent of its
+rows fail, it asks nothing more and ends with a whole shard all the same, since a farm keeps nothing of a task that
+failed. On SIGTERM it sends nothing more and keeps what arrives within the notice period; the next attempt asks only for
+the rest.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from engine.watch import Watch
 from host import files, runner, transfer
 from job import arguments, parameters
 from job.defaults import read_defaults
+from job.moment import read_moment
 from job.parameters import JobError
 from results import shards
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
 from results.record import Record
 from rows import ranges, source
-from rows.errors import SERVER_GONE, TOO_MANY_FAILURES
+from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
 
 NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
@@ -117,6 +119,7 @@ class Chunk:
     async def _ask(self, answered: Container[int]) -> None:
         """Ask the lines that have no answer yet; those that cannot be asked any more are recorded as such."""
         canceled = self._listen()
+        self._stop_in_time()
         showing = asyncio.create_task(self._progress.keep_showing())
         try:
             await self._dispatcher.run(self._pending(answered))
@@ -130,6 +133,16 @@ class Chunk:
         if self._unasked and not canceled.is_set():
             for pending in self._dispatcher.rest():
                 self._settle(pending, replace(self._unasked, attempts=pending.attempts))
+
+    def _stop_in_time(self) -> None:
+        """Ask nothing more after StopAt."""
+        if stop_at := self._values["StopAt"]:
+            why = Failure(DEADLINE, f"StopAt {stop_at} has passed")
+            left = read_moment(stop_at) - time.time()
+            if left > 0:
+                asyncio.get_running_loop().call_later(left, self._give_up, why)
+            else:
+                self._give_up(why)
 
     def _give_up(self, why: Failure) -> None:
         """Ask nothing more; what is in flight may still end."""

@@ -27,7 +27,8 @@ from host import runner, secrets_manager, transfer
 from host.processes import Process
 from job import arguments
 from job.defaults import read_defaults
-from job.parameters import JobError
+from job.moment import read_moment
+from job.parameters import BY_NAME, JobError
 from rows import ranges, shape, source
 
 EXPECTED = (
@@ -80,6 +81,7 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
     begun = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     read_defaults(values)
+    stop_at = BY_NAME["StopAt"].read(values["StopAt"])
     wanted = ranges.of_values(values["Prompts"], values["BlockSize"])
     arguments.write_note(values, folder)
     settings = Settings(
@@ -90,6 +92,11 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
         values["VllmArgs"],
         values["ServerStartTimeoutSeconds"],
     )
+    if stop_at and read_moment(str(stop_at)) <= time.time():
+        _prepare_input(values, folder, wanted)
+        session.enter_without(settings, folder)
+        runner.say(f"StopAt {stop_at} has passed: no server is started, and no row is asked")
+        return 0
     for name, value in overridden(split_arguments(values["VllmArgs"])).items():
         if not values["ServerUrl"] and value != str(values[name]):
             runner.say(f"VllmArgs says {value} where {name} is {values[name]}; VllmArgs wins")

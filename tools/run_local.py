@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Run the bundle on this machine: set up what it needs, answer the rows of a file with vLLM, say where the results are.
 
-usage: run_local.py [--input FILE] [--output-dir FOLDER] [--prompts RANGE] [--model MODEL] [-p NAME=VALUE ...] [-v]
+usage: run_local.py [--input FILE] [--output-dir FOLDER] [--prompts RANGE] [--model MODEL] [-p NAME=VALUE ...]
+                    [--within TIME] [-v]
 
 With no argument it answers the 24 rows of sample_prompts.jsonl and writes to ./results. It is "openjd run
 template.yaml" with the environment that setup_env.py makes first on PATH: vLLM proper and the template's own model
@@ -17,6 +18,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,6 +34,7 @@ from typing import BinaryIO
 import bundle  # noqa: F401  (puts scripts/ on the path)
 import setup_env
 from host import files
+from job.moment import write_moment
 from local.openjd_log import printable, readable
 from setup_env import SetupError, say
 
@@ -220,6 +223,16 @@ def parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
+def stop_within(text: str) -> tuple[str, str]:
+    """Return the StopAt that is so far from now: `2h`, `90m`, `1h30m`, `1d`."""
+    parts = re.fullmatch(r"(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", text.strip())
+    numbers = [int(part or 0) for part in parts.groups()] if parts else []
+    seconds = sum(number * unit for number, unit in zip(numbers, (86400, 3600, 60, 1), strict=False))
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 2h, 90m or 1h30m")
+    return "StopAt", write_moment(time.time() + seconds)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     parser = argparse.ArgumentParser(description="Run the bundle on this machine with vLLM.")
@@ -232,6 +245,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-p", dest="parameters", action="append", default=[], type=parameter, metavar="NAME=VALUE",
         help="set any parameter of the template; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--within", dest="parameters", action="append", type=stop_within, metavar="TIME",
+        help="ask nothing after so long, such as 2h or 90m; the job still ends in results",
     )  # fmt: skip
     parser.add_argument("-v", "--verbose", action="store_true", help="show everything openjd says")
     return parser

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Answer a file on the farm, in one command: check, submit, wait, download, merge, and say where the page is.
 
-usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--local] [--no-wait]
+usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--within TIME] [--local] [--no-wait]
        submit.py --resume JOB_ID [FILE --output-dir FOLDER]
 
 Every line of FILE is asked for unless --prompts (or -p Prompts=...) says which; task sizes are those that check.py
@@ -176,6 +176,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-p", dest="parameters", action="append", default=[], type=run_local.parameter, metavar="NAME=VALUE",
         help="set any parameter of the template; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--within", dest="parameters", action="append", type=run_local.stop_within, metavar="TIME",
+        help="ask nothing after so long, such as 2h or 90m; the job still ends in results",
     )  # fmt: skip
     parser.add_argument("--name", help="the job's name")
     parser.add_argument("--no-wait", action="store_true", help="return once the job is submitted")

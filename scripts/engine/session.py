@@ -19,6 +19,7 @@ from engine import launch
 from engine.address import KEY_VARIABLE, Address, parse_url
 from engine.caches import choose_caches, remove_caches
 from engine.cause import read_tail
+from engine.facts import Served
 from engine.inquiry import ask_given
 from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
 from engine.supervisor import ENTERED
@@ -96,6 +97,12 @@ def enter_given(url: str, settings: Settings, folder: Path, key: str) -> Engine:
     engine = Engine(state=State.READY, url=address.url, served=ask_given(address, settings.model))
     write_note(Note(settings, (engine,), external=True), folder)
     return engine
+
+
+def enter_without(settings: Settings, folder: Path) -> None:
+    """Enter a session whose tasks ask nothing, and so need no server."""
+    engine = Engine(state=State.DOWN, served=Served(settings.model))
+    write_note(Note(settings, (engine,), external=True), folder)
 
 
 def leave(folder: Path) -> bool | None:

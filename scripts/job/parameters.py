@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.routes import ENDPOINTS
 from host import transfer
+from job.moment import read_moment
 
 
 class Kind(StrEnum):
@@ -30,9 +31,10 @@ class Kind(StrEnum):
     OUTPUT_FOLDER = "output folder"
     WHOLE = "whole number"
     NUMBER = "number"
+    MOMENT = "moment"
 
 
-TEXT, ADDRESS, FILE, FOLDER, OUTPUT_FOLDER, WHOLE, NUMBER = Kind
+TEXT, ADDRESS, FILE, FOLDER, OUTPUT_FOLDER, WHOLE, NUMBER, MOMENT = Kind
 _TYPES: dict[Kind, type] = {WHOLE: int, NUMBER: float}  # the others are str
 DIGITS = 9  # of a whole number; the table's own bounds have fewer
 
@@ -90,6 +92,8 @@ class Parameter:
         if self.type is str:
             if self.least and not text:
                 raise JobError(f"{self.name} must not be empty")
+            if self.kind == MOMENT and text:
+                self._refuse_no_moment(text)
             return text
         value = self._number(text.strip())
         bounds = [f"at least {self.least:g}"] if self.least is not None and value < self.least else []
@@ -97,6 +101,13 @@ class Parameter:
         if bounds:
             raise JobError(f"{self.name} must be {bounds[0]}, got {text}")
         return value
+
+    def _refuse_no_moment(self, text: str) -> None:
+        try:
+            read_moment(text)
+        except ValueError:
+            form = "a moment with its zone, such as 2027-01-31T18:00:00+01:00"
+            raise JobError(f"{self.name} must be {form}, got {text!r}") from None
 
     def _number(self, text: str) -> int | float:
         if self.kind == WHOLE and len(text.removeprefix("-")) > DIGITS:
@@ -155,7 +166,10 @@ TABLE = (  # in the form's order
     Parameter("MaxAttempts", WHOLE, 5, least=1, most=100,
               meaning="How often a row is tried when a failure may pass."),
     Parameter("MaxFailedPercent", WHOLE, 100, least=0, most=100,
-              meaning="Stop a chunk when more than this share of its rows fails. 100 never stops."),
+              meaning="Ask nothing more in a chunk when more than this share of its rows fails. 100 never stops."),
+    Parameter("StopAt", MOMENT, "", repeated=False,
+              meaning="Ask nothing after this moment, such as 2027-01-31T18:00:00+01:00; the job still ends in "
+                      "results."),
     Parameter("OutputDir", OUTPUT_FOLDER, None, recorded=False,
               meaning="Everything is written under output/ in this folder."),
     Parameter("OutputField", TEXT, "generated_text", least=1, asks=True,

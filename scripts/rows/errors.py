@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 KILLED_SERVER = "server_crash"  # a row that no server survives
 SERVER_GONE = "server_gone"  # the rows of a chunk whose model loads are spent
+DEADLINE = "deadline"  # the rows that were not asked before StopAt
 TOO_MANY_FAILURES = "too_many_failures"  # the rows that are not asked any more for MaxFailedPercent
 
 
@@ -141,6 +142,7 @@ CODES = {
         "run the line again; see the task's log for why the server dies",
         may_pass=True,
     ),
+    DEADLINE: Code("StopAt came before the row was answered.", "run the line again with a later StopAt", may_pass=True),
     TOO_MANY_FAILURES: Code(
         "More rows of the chunk had failed than MaxFailedPercent allows, so that no further one was asked.",
         "mend what the failed rows have in common, and run the line again",

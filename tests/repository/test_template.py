@@ -28,6 +28,7 @@ BY_THE_HOST = {"CondaPackages", "CondaChannels", "JobScriptDir"}
 TYPES: dict[Kind, dict[str, str]] = {
     Kind.TEXT: {"type": "STRING"},
     Kind.ADDRESS: {"type": "STRING"},
+    Kind.MOMENT: {"type": "STRING"},
     Kind.FILE: {"type": "PATH", "objectType": "FILE", "dataFlow": "IN"},
     Kind.FOLDER: {"type": "PATH", "objectType": "DIRECTORY", "dataFlow": "IN"},
     Kind.OUTPUT_FOLDER: {"type": "PATH", "objectType": "DIRECTORY", "dataFlow": "OUT"},

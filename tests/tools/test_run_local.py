@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import os
 import signal
@@ -9,11 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import run_local
 import setup_env
+from job.moment import read_moment
 from local.openjd_log import printable, readable
 
 
@@ -172,3 +175,18 @@ def test_a_file_in_the_place_of_the_results_is_told_in_a_sentence(
     (tmp_path / "file").touch()
     with pytest.raises(run_local.RunError, match=r"file.* cannot be the folder of the results: (File|Not a dir)"):
         run_local.run(output_dir=Path(f"{tmp_path}/file{below}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2h", 7200), ("90m", 5400), ("1h30m", 5400), ("1d", 86400), ("45s", 45)]
+)
+def test_a_job_may_be_given_so_much_time(text: str, seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_local, "time", SimpleNamespace(time=lambda: 1_800_000_000.5))
+    name, moment = run_local.stop_within(text)
+    assert (name, read_moment(moment)) == ("StopAt", 1_800_000_000 + seconds)
+
+
+@pytest.mark.parametrize("text", ["", "0h", "soon", "2 hours", "-1h", "2"])
+def test_a_time_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="such as 2h"):
+        run_local.stop_within(text)

@@ -28,6 +28,7 @@ MARKED = re.compile(
 TYPES = {  # as the template and the form have them
     Kind.TEXT: "STRING",
     Kind.ADDRESS: "STRING",
+    Kind.MOMENT: "STRING",
     Kind.FILE: "PATH in",
     Kind.FOLDER: "PATH in",
     Kind.OUTPUT_FOLDER: "PATH out",
