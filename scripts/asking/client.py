@@ -150,8 +150,11 @@ def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
     try:
         text, value = parsed(content)
     except ValueError:
-        message = "the server's answer is not JSON: it was cut off or garbled"
-        raise Unanswered(Failure("invalid_answer", message, status), passing=True) from None
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        another = bool(kind) and not kind.endswith("json")  # the server means it, and would send the same again
+        message = f"the server answered in {shorten(kind)}" if another else "it was cut off or garbled"
+        failure = Failure("invalid_answer", f"the server's answer is not JSON: {message}", status)
+        raise Unanswered(failure, passing=not another) from None
     if isinstance(value, dict) and _means_error(value):
         raise _error_inside(status, text, value)
     if is_given_up(value):

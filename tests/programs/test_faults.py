@@ -42,6 +42,8 @@ TOO_LONG = b'{"error": {"message": "This model\'s maximum context length is 4096
 GARBAGE = b"<html>\xff\xfe not json"
 HUGE = answer("", "x").replace(b": 3", b": 1e999")
 UNZIPPED = {"Content-Encoding": "gzip"}
+BYTES = {"Content-Type": "application/octet-stream"}
+PAGE = {"Content-Type": "text/html; charset=utf-8"}
 CASES = [
     passing("429 with Retry-After", Fault(429, b"{}", {"Retry-After": "1"})),
     passing("429 without", Fault(429, b"slow down")),
@@ -60,6 +62,8 @@ CASES = [
     passing("cut body of an error", Fault(500, b'{"error": "x"}', wire="cut")),
     passing("garbage", Fault(body=GARBAGE)),
     Case("garbage for ever", Fault(body=GARBAGE), "invalid_answer", 3, "not JSON", 200),
+    Case("bytes", Fault(body=b"\0\1", headers=BYTES), "invalid_answer", 1, "application/octet-stream", 200),
+    Case("a page", Fault(body=b"<html>", headers=PAGE), "invalid_answer", 1, "text/html", 200),
     passing("empty body", Fault(body=b"")),
     passing("not what its encoding says", Fault(headers=UNZIPPED)),
     Case("NaN in the answer", Fault(body=b'{"choices": NaN}'), "invalid_answer", 3, "not JSON", 200),
