@@ -223,7 +223,7 @@ def test_a_wrong_model_name_ends_with_what_to_do(folder: Path) -> None:
     job = make_job(folder, "w", InputFile=str(ROOT / "sample_prompts.jsonl"), ModelName="nobody/no-such-model")
     job.run()
     assert job.status != 0
-    assert "there is no such model here: check ModelName" in job.log
+    assert "its cache lacks the model: set ModelName to a folder that holds it" in job.log
     assert job.processes() == []
 
 
