@@ -55,7 +55,7 @@ def read_defaults(values: Mapping[str, Any]) -> Defaults:
     options |= further
     return Defaults(
         options=options,
-        system_prompt=values["SystemPrompt"],
+        system_prompt=_system_prompt(values["SystemPrompt"], values["SystemPromptFile"]),
         template=_template(values["PromptTemplateFile"]),
         schema=_schema(values["ResponseSchemaFile"]),
         output_field=check_output_field(values["OutputField"]),
@@ -91,6 +91,12 @@ def _text_of(name: str, path: str) -> str:
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise JobError(f"{name} {path!r} cannot be read as UTF-8 text: {error}") from None
+
+
+def _system_prompt(text: str, path: str) -> str:
+    if text and path:
+        raise JobError("SystemPrompt and SystemPromptFile are both set; leave one of them empty")
+    return _text_of("SystemPromptFile", path) if path else text
 
 
 def _template(path: str) -> PromptTemplate | None:

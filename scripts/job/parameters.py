@@ -59,6 +59,7 @@ class Parameter:
     secret: it reaches the programs in a file of the session, and is never recorded.
     asks: a row's request is made of it.
     checked: it decides, as those that `asks` do, which rows there are or whether they can be answered.
+    shorter: what to do about a value that is longer than the service takes.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Parameter:
     secret: bool = False
     asks: bool = False
     checked: bool = False
+    shorter: str = "make it shorter"
 
     @property
     def type(self) -> type:
@@ -119,15 +121,18 @@ class Parameter:
         raise JobError(f"{self.name} must be a {self.kind}, got {text!r}")
 
 
+_S3 = "name the object as s3://BUCKET/KEY, which the worker {} by the queue's role, or make a URL with lasting keys"
+
 # fmt: off
 TABLE = (  # in the form's order
     Parameter("InputFile", FILE, "", recorded=False, checked=True,
               meaning='JSONL with one request a line (.gz too), for example {"prompt":"..."}. Leave empty if '
                       "you give an Input URL."),
-    Parameter("InputUrl", ADDRESS, "", secret=True, checked=True,
+    Parameter("InputUrl", ADDRESS, "", secret=True, checked=True, shorter=_S3.format("reads"),
               meaning="Where to fetch the input from instead: s3://BUCKET/KEY by the queue's role, or "
                       "an http or https address."),
     Parameter("Prompts", TEXT, "1-10", least=1, repeated=False, checked=True,
+              shorter="name fewer, longer ranges, or submit those lines as a file of their own (retry.jsonl is one)",
               meaning="Which lines to answer, counted from 1, such as 1-500, 2,5,8-9 or 1-100:2. The word all "
                       "needs hooks allowed."),
     Parameter("PromptTemplateFile", FILE, "", asks=True,
@@ -148,6 +153,7 @@ TABLE = (  # in the form's order
               meaning="Randomness for rows that set none. 0 gives the likeliest answer, -1 leaves it to the "
                       "model's own settings."),
     Parameter("SamplingParams", TEXT, "", asks=True,
+              shorter="write what some rows need into those rows, and what a schema needs into ResponseSchemaFile",
               meaning='More defaults as JSON, such as {"top_p":0.9,"seed":7,"stop":["END"]}.'),
     Parameter("ResponseSchemaFile", FILE, "", asks=True,
               meaning="A JSON schema that every answer must satisfy."),
@@ -175,7 +181,7 @@ TABLE = (  # in the form's order
     Parameter("OutputField", TEXT, "generated_text", least=1, asks=True,
               meaning="The field that receives each answer. Another name lets a second job read the first "
                       "one's output."),
-    Parameter("OutputUrl", ADDRESS, "", secret=True,
+    Parameter("OutputUrl", ADDRESS, "", secret=True, shorter=_S3.format("writes"),
               meaning="Also send output.jsonl here: s3://BUCKET/KEY, s3://BUCKET/PREFIX/ for every finished file, "
                       "or an address to PUT to."),
     Parameter("MaxConcurrency", WHOLE, 256, least=1, most=8192,
@@ -187,6 +193,7 @@ TABLE = (  # in the form's order
     Parameter("ServerStartTimeoutSeconds", WHOLE, 1800, least=10, most=86400,
               meaning="How long the model may take to download and load."),
     Parameter("VllmArgs", TEXT, "", checked=True,
+              shorter="leave out what is vLLM's default, and white space in JSON values",
               meaning="Further vLLM server arguments, such as --quantization fp8 --enable-lora. They win over "
                       "the bundle's own."),
     Parameter("ServerUrl", ADDRESS, "", checked=True,
@@ -200,7 +207,9 @@ TABLE = (  # in the form's order
               meaning="Conda channels to install from."),
     Parameter("JobScriptDir", FOLDER, "scripts", recorded=False,
               meaning="The programs that run on the workers."),
-    Parameter("SystemPrompt", TEXT, "", asks=True,
+    Parameter("SystemPromptFile", FILE, "", asks=True,
+              meaning="A file that holds the system prompt, for one of more than 1,024 characters."),
+    Parameter("SystemPrompt", TEXT, "", asks=True, shorter="put it into a file and name that in SystemPromptFile",
               meaning="Put before rows that have no system message of their own."),
 )
 # fmt: on

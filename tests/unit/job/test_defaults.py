@@ -193,3 +193,13 @@ def test_what_a_template_cannot_do_is_the_rows_error(text: str, words: str) -> N
 def test_a_template_cannot_read_files() -> None:
     with pytest.raises((TemplateError, RowError)):
         PromptTemplate("{% include '/etc/passwd' %}").render({})
+
+
+def test_a_system_prompt_may_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "system.txt"
+    path.write_text("Be brief. " * 500, encoding="utf-8")
+    assert defaults(SystemPromptFile=str(path)).system_prompt == "Be brief. " * 500
+    with pytest.raises(JobError, match="SystemPrompt and SystemPromptFile are both set"):
+        defaults(SystemPromptFile=str(path), SystemPrompt="Be long.")
+    with pytest.raises(JobError, match=r"SystemPromptFile .* cannot be read"):
+        defaults(SystemPromptFile=str(tmp_path / "none.txt"))
