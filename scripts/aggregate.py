@@ -32,7 +32,7 @@ from job import arguments, parameters
 from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
 from page.writer import Page, PageReport
-from results import summary
+from results import shards, summary
 from results.delivery import deliver
 from results.in_order import Raws, Results, make_page_row
 from results.merge import Merge
@@ -99,8 +99,8 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
     if _is_done(given["InputFile"], output):
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
-    found = source.prepare(_aside(given["InputFile"], output, session), given["InputUrl"], session, runner.say)
-    merge = Merge(find_input(found, output / "results"))
+    found, notes = _find_source(given, output, session)
+    merge = Merge(find_input(found, output / "results"), notes=notes)
     merge.take(output / "results")
     _request(merge, given)
     values = _job_values(merge, given, output)
@@ -132,6 +132,18 @@ def _is_done(input_file: str, output: Path) -> bool:
     """Tell whether the input is this folder's own retry.jsonl, which a merge has emptied since."""
     retry = output / "retry.jsonl"
     return Path(input_file).resolve() == retry.resolve() and retry.is_file() and not retry.stat().st_size
+
+
+def _find_source(given: Mapping[str, Any], output: Path, session: Path) -> tuple[source.Source, list[str]]:
+    """Return the input, with a note where an InputUrl does not give it any more: then the shards say what it was."""
+    try:
+        return source.prepare(_aside(given["InputFile"], output, session), given["InputUrl"], session, runner.say), []
+    except (transfer.TransferError, source.SourceError) as error:
+        header = shards.find_newest(output / "results") if given["InputUrl"] and not given["InputFile"] else None
+        if header is None:
+            raise
+        absent = source.Source.absent(header.input_name, header.input_sha256, header.input_lines)
+        return absent, [f"the input cannot be read any more, the results do not need it: {error}"]
 
 
 def _aside(input_file: str, output: Path, folder: Path) -> str:

@@ -42,7 +42,7 @@ from job.parameters import JobError
 from results import shards
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
-from results.record import Record
+from results.record import Record, keep_input
 from rows import ranges, source
 from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
@@ -195,7 +195,7 @@ class Chunk:
             line = read_line(line)
             pending = prepare(line, self._defaults, self._served)
         except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
-            self._add(record_failure(line, Failure.of(error), self._defaults))
+            self._add(record_failure(line, Failure.of(error), self._defaults), line.raw)
             return None
         if pending.ask.replaced and not self._has_told_model:
             self._has_told_model = True
@@ -208,11 +208,14 @@ class Chunk:
         seconds = time.monotonic() - pending.begun if pending.started else 0.0
         sent = Sent(pending.ask, pending.attempts, pending.started, seconds)
         if isinstance(outcome, Answer):
-            self._add(record_answer(pending.line, sent, outcome, self._defaults))
+            record = record_answer(pending.line, sent, outcome, self._defaults)
         else:
-            self._add(record_failure(pending.line, outcome, self._defaults, sent))
+            record = record_failure(pending.line, outcome, self._defaults, sent)
+        self._add(record, pending.line.raw)
 
-    def _add(self, record: Record) -> None:
+    def _add(self, record: Record, raw: bytes = b"") -> None:
+        if raw and record.head["status"] == "failed" and not self._values["InputFile"]:
+            record = keep_input(record, raw)  # an InputUrl may have expired when the job is merged
         self._writer.add(record)
         self._progress.add(record.head)
         self._progress.show()

@@ -14,7 +14,7 @@ from job.defaults import Defaults
 from page.writer import PageRow
 from results.merge import Merge
 from results.outcome import record_blank, record_failure
-from results.record import Record
+from results.record import Record, find_kept_input
 from results.retry import Input
 from results.shards import Shard
 from rows.errors import RowError
@@ -44,7 +44,7 @@ class Results:
             raw = None if self.merge.has_answer(line) else raws.find(line)
             if found := self.merge.record(line):
                 record, shard = found
-                yield line, record, shard, raw
+                yield line, record, shard, find_kept_input(record) if self.merge.input.is_absent else raw
                 continue
             if retry and retry.is_blank(line):
                 raw = b""

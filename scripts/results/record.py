@@ -6,6 +6,7 @@ of a clock that was set back, is left out, and the answer beside it stays.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import dataclass
@@ -33,6 +34,19 @@ class Record:
         """Return the record's line, with its line feed."""
         head = json.dumps(self.head, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
         return head[:-1] + (_OUTPUT + self.output if self.output else b"") + b"}\n"
+
+
+def keep_input(record: Record, raw: bytes) -> Record:
+    """Return the record with its line of the input, for a merge that cannot read the input any more."""
+    return Record({**record.head, "input": base64.b64encode(raw).decode()}, record.output)
+
+
+def find_kept_input(record: Record) -> bytes | None:
+    """Return the line of the input that a record carries, or None where it carries none."""
+    try:
+        return base64.b64decode(record.head["input"], validate=True)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 class Glance(NamedTuple):

@@ -114,6 +114,11 @@ class Input:
     source: Source
     retry: Retry | None = None
 
+    @property
+    def is_absent(self) -> bool:
+        """Tell whether the job's own file cannot be read any more."""
+        return not self.source.path
+
     def raw(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
         """Yield (line, bytes) of those wanted lines that the job's own file holds, ascending."""
         if self.retry is None:

@@ -177,3 +177,13 @@ def _digest(file: BinaryIO, end: int) -> str:
 def job_key(*parts: str) -> str:
     """Return the short name of a job: on the farm its own id, elsewhere what was asked of which input."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def find_newest(folder: Path) -> Header | None:
+    """Return what the shard that was begun last says of its job, or None where there is no shard."""
+    headers = []
+    for path in folder.glob("*.jsonl") if folder.is_dir() else ():
+        if NAME.fullmatch(path.name):
+            with contextlib.suppress(ShardError, OSError):
+                headers.append(open_shard(path).header)
+    return max(headers, key=lambda header: header.created, default=None)

@@ -62,8 +62,15 @@ class Source:
     offsets: str
     changed: int  # when the file was last written, in ns; a file that is written to while a job runs is refused
 
+    @classmethod
+    def absent(cls, name: str, sha256: str, lines: int) -> Source:
+        """Return an input of which it is known what it was, and no line can be read any more."""
+        return cls("", name, sha256, 0, lines, "", 0)
+
     def read(self, wanted: Lines) -> Iterator[tuple[int, bytes]]:
         """Yield (line number, bytes without the line feed) for the lines of `wanted` that the file has, ascending."""
+        if not self.path:
+            return
         present = wanted.up_to(self.lines)
         with Path(self.path).open("rb") as file, Path(self.offsets).open("rb") as offsets:
             at = None  # the line that the file stands at
