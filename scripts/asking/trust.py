@@ -9,9 +9,8 @@ session, the witness, is asked again.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dialects.exchange import Ask
 from host import files
@@ -29,7 +28,7 @@ class Trust:
     folder: Path | None = None  # None: kept nowhere
     idle: int = 1
     guilty: int = 0
-    witness: dict[str, Any] | None = None
+    witness: dict[str, str] | None = None
 
     @classmethod
     def load(cls, folder: Path) -> Trust:
@@ -64,16 +63,16 @@ class Trust:
         """Learn that the engine answered."""
         learns = self.witness is None and len(encoded) <= WITNESS_LIMIT and not ask.file_url
         if learns:
-            self.witness = {"route": ask.route, "body": ask.body}
+            self.witness = {"route": ask.route, "body": encoded.decode()}  # a text, however deeply the body is nested
         if learns or self.idle or self.guilty:
             self.idle = self.guilty = 0
             self._save()
 
     def get_witness(self) -> Ask | None:
         """Return the request of a row that was answered, or None where there is none."""
-        return Ask(**self.witness) if self.witness else None
+        return Ask(self.witness["route"], json.loads(self.witness["body"])) if self.witness else None
 
     def _save(self) -> None:
         if self.folder is not None:
-            value = {name: value for name, value in asdict(self).items() if name != "folder"}
+            value = {"idle": self.idle, "guilty": self.guilty, "witness": self.witness}
             files.write_whole(self.folder / _NAME, json.dumps(value).encode(), mode=0o600)

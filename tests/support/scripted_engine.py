@@ -119,7 +119,7 @@ def ask_all(lines: Iterable[int], engine: Engine, *, concurrency: int = 8, trust
         asks = (Ask("/v1/completions", {"line": line}) for line in lines)
         nobody: Any = None
         try:
-            await dispatcher.run(Pending(nobody, ask, b"{}") for ask in asks)
+            await dispatcher.run(Pending(nobody, ask, ask.encode()) for ask in asks)
         except ServerGone as error:
             gone = error
         return [pending.ask.body["line"] for pending in dispatcher.rest()]

@@ -43,7 +43,7 @@ def test_whichever_rows_kill_they_alone_are_guilty(
     lines: int, concurrency: int, killers: set[int], seed: int, notice: float
 ) -> None:
     guilty = {line for line in killers if line <= lines}
-    trust = Trust(witness={"route": "/v1/completions", "body": {"line": 0}})  # the session has answered before
+    trust = Trust(witness={"route": "/v1/completions", "body": '{"line": 0}'})  # the session has answered before
     report = ask_all(
         range(1, lines + 1),
         Engine(lambda line, _: line in guilty, seed=seed, notice=notice),
