@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
@@ -52,7 +51,6 @@ def test_a_temporary_file_is_hidden(tmp_path: Path) -> None:
         assert all(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_a_private_file_is_never_open_to_others(tmp_path: Path) -> None:
     path = tmp_path / "key"
     with files.open_whole(path, mode=0o600):
