@@ -133,7 +133,7 @@ def compared(server: RealServer) -> Result:
     """Answer the runner's lines and those that end it, mixed, in one job."""
     lines = [*BOTH, *ONLY_HERE, *FATAL]
     random.Random(1).shuffle(lines)
-    return server.job("compared", lines, MaxTokens=12, ModelInRows="ignore")  # as the runner has it
+    return server.job("compared", lines, MaxTokens=12, ModelInRows="error")  # as the runner has it
 
 
 def texts(row: dict[str, Any]) -> list[str]:
@@ -167,9 +167,11 @@ def test_the_same_file_through_vllms_own_runner_has_the_same_outcome(
 
 def test_the_status_of_an_http_failure_is_the_runners(runner_rows: dict[str, dict[str, Any]], compared: Result) -> None:
     ours = {row["custom_id"]: row for row in compared.rows if "custom_id" in row}
-    for name, code in {"an unknown model": 404, "a prompt beyond the context": 400}.items():
-        assert (ours[name]["response"]["status_code"], runner_rows[name]["response"]["status_code"]) == (code, code)
-        assert ours[name]["response"]["body"]["error"]["message"] == runner_rows[name]["error"]["error"]["message"]
+    name = "a prompt beyond the context"
+    assert (ours[name]["response"]["status_code"], runner_rows[name]["response"]["status_code"]) == (400, 400)
+    assert ours[name]["response"]["body"]["error"]["message"] == runner_rows[name]["error"]["error"]["message"]
+    assert ours["an unknown model"]["error"]["code"] == "not_found"  # told before it is sent
+    assert runner_rows["an unknown model"]["response"]["status_code"] == 404
 
 
 @pytest.fixture(scope="module")

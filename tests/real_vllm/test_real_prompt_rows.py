@@ -55,11 +55,11 @@ def test_prompt_rows_ask_for_all_that_vllm_can_do(server: RealServer) -> None:
         "asks",
         [*rows, {"prompt": "Say yes.", "case": "no limit", "stop": ["e"]}],
         MaxTokens=100_000,
-        ModelInRows="ignore",
+        ModelInRows="error",
     )
     made = {row["case"]: row for row in result.rows}
     failures = {name: row["error"]["status"] for name, row in made.items() if "error" in row}
-    assert failures == {"an image for a text model": 400, "an unknown adapter": 404, "a limit beyond the context": 400}
+    assert failures == {"an image for a text model": 400, "an unknown adapter": None, "a limit beyond the context": 400}
     assert made["guided_choice"]["generated_text"] in {"red", "blue"}
     assert made["guided_regex"]["generated_text"].isdigit()
     assert made["structured_outputs"]["generated_text"] in {"yes", "no"}
