@@ -103,7 +103,8 @@ class Dispatcher:
         """Return the next row, waiting while there are suspects whose turn has not come."""
         while not self._stop.is_set():
             pending = self._next()
-            if pending is not None or not (self._suspects or self._on_trial or self._alone):
+            waits = self._suspects or self._on_trial or self._alone or (self._guilty and self._in_lanes)
+            if pending is not None or not waits:
                 return pending
             self._changed.clear()
             await self._changed.wait()
@@ -111,8 +112,8 @@ class Dispatcher:
 
     def _next(self) -> Pending | None:
         """Take a new row, or a suspect when it may go; None when there is none to send now."""
-        if self._stop.is_set() or self._alone:
-            return None
+        if self._stop.is_set() or self._alone or (self._guilty and self._in_lanes):
+            return None  # after a row was found guilty one is asked alone, until an answer shows that the server works
         pending = None
         if self._suspects.has_first:
             if not self._in_lanes:
