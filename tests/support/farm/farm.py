@@ -105,8 +105,8 @@ class Farm:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
 
-    def start_agent(self, *, wait: bool = True) -> Agent:
-        """Start one more agent."""
+    def start_agent(self, *, wait: bool = True, job_environment: Mapping[str, str] | None = None) -> Agent:
+        """Start one more agent; `job_environment` is its own, beside that of all."""
         home = self.folder / f"agent-{len(self.agents)}"
         environment = {**self.aws.environment(home), "AWS_ENDPOINT_URL_DEADLINE": self.api.url}
         agent = Agent(
@@ -114,7 +114,7 @@ class Farm:
             farm_id=self.api.farm_id,
             fleet_id=self.api.fleet_id,
             environment=environment,
-            job_environment=self._job_environment,
+            job_environment={**self._job_environment, **(job_environment or {})},
         )
         self.agents.append(agent)
         if wait:

@@ -3,10 +3,12 @@
 The model's name says how it behaves, by one or more of the words in it: `dies`, `out-of-memory`, `gated`,
 `no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `mute-again` (never when it is started a
 second time), `slow`, `stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds
-its port taken the first time), `deaf` (never answers /health), `strays` (its child leaves its process session). A row
-with `poison` in its text kills it, `crash-once` does so the first time, `stall` hangs, `lost-once` loses its connection
-the first time, `corpse-once` makes it answer everything by an error the first time. It starts a child process, as vLLM
-starts its engine, in its own process group.
+its port taken the first time), `third` (dies at every third row since its start), `deaf` (never answers /health),
+`strays` (its child leaves its process session). A row with `poison` in its text kills it, `crash-once` does so the
+first time, `stall` hangs, `lost-once` loses its connection the first time, `corpse-once` makes it answer everything by
+an error the first time, `refused` is answered 400, `held` waits for the file FAKE_VLLM_GO. FAKE_VLLM=broken makes it
+die at every row; FAKE_VLLM_ASKED names a file to which each row's text is added when it is asked. It starts a child,
+as vLLM starts its engine, in its own process group.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
 from support.fake_server import Asked, FakeServer, Fault
 
 METRICS = "vllm:generation_tokens_total 5.0\nvllm:prompt_tokens_total 5.0\nvllm:num_requests_waiting 0.0\n"
+FIRST_REQUEST = "Hi"  # what tells whether the model chats; no row asks it here
 LAST_WORDS = {
     "dies": "ValueError: something went wrong",
     "out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
@@ -78,7 +81,9 @@ def count_start() -> int:
 
 
 def script(asked: Asked, server: FakeServer) -> Fault | None:
-    """Do to a row what its text says."""
+    """Do to a row what its text says, or what the environment says of all rows."""
+    if asked.text != FIRST_REQUEST and (fault := obey_environment(asked)):
+        return fault
     if "poison" in asked.text or ("crash-once" in asked.text and is_first("crashed")):
         return Fault(act=lambda: os._exit(9))
     if "lost-once" in asked.text and is_first("lost"):
@@ -88,6 +93,19 @@ def script(asked: Asked, server: FakeServer) -> Fault | None:
         server.pages["/health"] = Fault(503, b"{}")
         return Fault(500, b"{}")
     return Fault(wire="hang") if "stall" in asked.text else None
+
+
+def obey_environment(asked: Asked) -> Fault | None:
+    """Note a row where FAKE_VLLM_ASKED says, and do what FAKE_VLLM says: see above."""
+    if path := os.environ.get("FAKE_VLLM_ASKED"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(f"{asked.text}\n")
+    if os.environ.get("FAKE_VLLM") == "broken" or ("third" in asked.body["model"] and (asked.count - 1) % 3 == 0):
+        return Fault(act=lambda: os._exit(9))
+    if "refused" in asked.text:
+        return Fault(400, b'{"error": {"message": "refused", "code": 400}}')
+    go = Path(os.environ.get("FAKE_VLLM_GO", "/"))
+    return Fault(until=go.exists) if "held" in asked.text else None
 
 
 def is_first(name: str) -> bool:
