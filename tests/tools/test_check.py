@@ -1,42 +1,24 @@
-"""tools/check.py: what it finds in an input, what it advises, and that it stays small."""
+"""tools/check.py: what it finds in an input."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import check
-from checking import advice, inspection
+from checking import inspection
 from engine.vllm_args import ArgumentsError
 from job.defaults import Defaults
-from rows import ranges
 from rows.row import is_blank
+from support.checking import FINE, ROOT, file_of, found_in
 from support.pages.builder_worker import cases, line_of
-
-ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8"))
-FINE = '{"id": 1, "prompt": "What is tea?"}'
-
-
-def file_of(folder: Path, *lines: str) -> str:
-    path = folder / "prompts.jsonl"
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
-    return str(path)
-
-
-def found_in(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    status = check.main([*arguments, "--json"])
-    return status, json.loads(capsys.readouterr().out)
 
 
 def test_every_line_gets_the_worker_s_own_verdict(tmp_path: Path) -> None:
@@ -108,25 +90,6 @@ def test_a_problem_has_its_line_its_code_and_its_mending(tmp_path: Path, capsys:
     assert 'prompts.jsonl:3: "prompt" must be a text, got 3' in text
 
 
-def test_the_first_problems_of_a_kind_are_shown_and_with_all_every_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = file_of(tmp_path, FINE, *["broken"] * 20)
-    check.main([path])
-    assert "and 15 more" in capsys.readouterr().out
-    check.main([path, "--all"])
-    every = capsys.readouterr().out
-    assert all(f"prompts.jsonl:{line}: " in every for line in range(2, 22))
-    assert len(found_in(capsys, path, "--all")[1]["examples"]) == 20
-
-
-def test_a_row_cannot_colour_the_terminal_or_forge_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check.main([file_of(tmp_path, '{"prompt": "x", "temperature": "\\u001b[31m\\nnote: all is well"}')])
-    text = capsys.readouterr().out
-    assert "\x1b" not in text
-    assert "\nnote: all is well" not in text
-
-
 def test_ids_that_appear_again_are_told_and_fail_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ['{"id": "a", "prompt": "x"}', '{"id": 1, "prompt": "x"}', '{"id": "1", "prompt": "x"}']
     lines += ['{"id": "a", "prompt": "y"}', '{"id": null, "prompt": "x"}', '{"id": [2], "prompt": "x"}']
@@ -193,119 +156,10 @@ def test_a_prompt_template_is_rendered_and_a_field_that_a_row_lacks_is_told(
     assert (status, found["problems"], found["examples"][0]["line"]) == (1, {"template_error": 1}, 2)
 
 
-@pytest.mark.parametrize("tool", ["check.py", "make_rows.py", "hook.py", "submit.py"])
-def test_the_tools_need_nothing_but_python(tool: str, tmp_path: Path) -> None:
-    path = file_of(tmp_path, FINE)
-    arguments = {"check.py": [path], "make_rows.py": [path], "hook.py": [], "submit.py": ["--help"]}[tool]
-    submission = json.dumps({"jobName": "", "jobBundleDir": str(ROOT), "parameters": {"InputFile": path}})
-    command = [sys.executable, "-S", "-B", str(ROOT / "tools" / tool), *arguments]  # -S: no installed packages
-    done = subprocess.run(command, input=submission, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_packed_file_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "prompts.jsonl.gz"
     path.write_bytes(gzip.compress(f"{FINE}\n{FINE}".encode()))
     assert found_in(capsys, str(path))[1]["sound"] == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["/nowhere.jsonl"], "does not exist"),
-        (["FILE", "--sampling-params", "[]"], "SamplingParams"),
-        (["FILE", "--prompts", "5-1"], "5-1"),
-        (["FILE", "--max-tokens", "many"], "MaxTokens"),
-        (["FILE", "--temperature", "-2"], "Temperature"),
-        (["FILE", "--temperature", "nan"], "Temperature"),
-        (["FILE", "--block-size", "0"], "BlockSize"),
-        (["FILE", "--chunk-size", "151"], "ChunkSize must be at most 150"),
-        (["FILE", "--endpoint", "/sleep"], "Endpoint must be one of"),
-        (["FILE", "--server-url", "ftp://x"], "ServerUrl must begin with http"),
-        (["CSV"], "no line that begins a JSON object"),
-        (["FILE", "--prompts", "1-99999999999999999999"], "line numbers end at"),
-        (["FILE", "--max-tokens", "9" * 5_000], "at most 9 digits"),
-        (["FILE", "--summary", "FILE"], "prompts.jsonl is not JSON (Extra data"),
-    ],
-)
-def test_what_cannot_be_used_at_all_ends_with_2(
-    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table = tmp_path / "table.csv"
-    table.write_text("id,text\n1,a\n", encoding="utf-8")
-    files = {"FILE": file_of(tmp_path, FINE, FINE), "CSV": str(table)}
-    status, found = found_in(capsys, *[files.get(each, each) for each in arguments])
-    assert status == 2
-    assert told in found["error"]
-
-
-def test_a_file_of_which_no_row_could_succeed_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert found_in(capsys, file_of(tmp_path, "broken", "", "[]"))[0] == 2
-
-
-@pytest.mark.parametrize("lines", [1, 9, 500, 15_000, 15_001, 1_000_000, 50_000_000])
-@pytest.mark.parametrize("workers", [1, 8])
-def test_the_suggested_sizes_cover_the_file_and_the_template_takes_them(lines: int, workers: int) -> None:
-    sizes = advice.sizes(lines, workers)
-    bounds = {each["name"]: (each.get("minValue"), each.get("maxValue")) for each in TEMPLATE["parameterDefinitions"]}
-    for name in ("BlockSize", "ChunkSize", "TargetRuntimeSeconds"):
-        low, high = bounds[name]
-        assert low <= getattr(sizes, name) <= high
-    covered = ranges.of_values(sizes.Prompts, sizes.BlockSize)
-    assert lines <= len(covered) < lines + sizes.BlockSize
-    assert sizes.BlockSize * sizes.ChunkSize <= 2 * advice.LARGEST_TASK
-    assert (sizes.BlockSize == 1) == (lines <= advice.PLAIN_LINES)
-
-
-def test_an_earlier_summary_replaces_every_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    summary = tmp_path / "summary.json"
-    earlier = {
-        "succeeded": 10,
-        "seconds": 5,
-        "prompt_tokens": 100,
-        "completion_tokens": 900,
-        "workers": 1,
-        "model": "m",
-    }
-    summary.write_text(json.dumps(earlier), encoding="utf-8")
-    path = file_of(tmp_path, *[FINE] * 720)
-    guessed = found_in(capsys, path, "--price-per-hour", "2")[1]["estimate"]
-    assert "guess" in " ".join(guessed["assumptions"])
-    found = found_in(capsys, path, "--price-per-hour", "2", "--summary", str(summary))[1]["estimate"]
-    assert (found["prompt_tokens"], found["answer_tokens"]) == (7_200, 64_800)
-    assert found["worker_hours"] == round((72_000 / 200 + advice.ASSUMED_LOAD) / 3600, 3)
-    assert found["cost"] == round(found["worker_hours"] * 2, 2)
-    assert "guess" not in " ".join(found["assumptions"])
-
-
-FIGURES = {"succeeded": "1", "seconds": "1", "prompt_tokens": "1", "completion_tokens": "1", "workers": "1"}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("value", ["1e400", "NaN", "-1", "1" + "0" * 400], ids=lambda value: value[:9])
-def test_a_summary_with_a_figure_that_is_none_is_refused_by_its_name(
-    name: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    summary = tmp_path / "summary.json"
-    summary.write_text("{" + ", ".join(f'"{n}": {v}' for n, v in {**FIGURES, name: value}.items()) + "}")
-    status, found = found_in(capsys, file_of(tmp_path, FINE), "--summary", str(summary))
-    assert (status, found["error"].partition(";")[0]) == (2, f'{summary}: "{name}" is missing or no count')
-
-
-@pytest.mark.parametrize("name", ["max_tokens", "n"])
-def test_a_row_that_asks_for_more_tokens_than_there_are_is_estimated(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = file_of(tmp_path, f'{{"prompt": "x", "{name}": {"9" * 400}}}')
-    assert found_in(capsys, path, "--server-url", "http://127.0.0.1/v1")[0] == 0
-
-
-def test_sizes_that_are_given_stay_in_what_suits_the_whole_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ("--block-size", "100", "--chunk-size", "3", "--prompts", "1")
-    suggested = found_in(capsys, file_of(tmp_path, *[FINE] * 250), *given)[1]["suggested"]
-    assert [suggested[name] for name in ("Prompts", "BlockSize", "ChunkSize")] == ["1-3", "100", "3"]
 
 
 def test_the_judge_of_the_examples_judges_every_sample(tmp_path: Path) -> None:
@@ -316,69 +170,10 @@ def test_the_judge_of_the_examples_judges_every_sample(tmp_path: Path) -> None:
     assert checked.census.sound == len(rows)
 
 
-def test_no_cost_is_named_without_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = file_of(tmp_path, FINE)
-    assert found_in(capsys, path)[1]["estimate"]["cost"] is None
-    check.main([path])
-    assert "cost: " not in capsys.readouterr().out
-
-
-def test_the_trial_s_commands_carry_the_parameters_that_were_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = file_of(tmp_path, *[FINE] * 30)
-    farm, here = found_in(capsys, path, "--max-tokens", "64", "--system-prompt", "Be brief")[1]["trial"]
-    assert "--parameter Prompts=1-10" in farm
-    assert "--parameter MaxTokens=64 " in farm
-    assert "'SystemPrompt=Be brief'" in here
-    assert here.startswith(f"python3 tools/run_local.py --input {path} --prompts 1-10")
-
-
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "many.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(f'{{"id": {n}, "prompt": "{"x" * 400}"}}\n' for n in range(40_000))  # 17 MB
-    program = "import sys, check; check.main(sys.argv[1:]); print(open('/proc/self/status').read(), file=sys.stderr)"
-    command = [sys.executable, "-B", "-c", program, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tools")
-    peak = int(done.stderr.partition("VmHWM:")[2].split()[0]) * 1024
-    assert peak < 60e6  # a start of about 40 MB, and 16 bytes a line
-
-
-def test_a_value_of_several_lines_is_tried_by_the_command_that_keeps_it_whole(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = file_of(tmp_path, FINE)
-    farm, _ = found_in(capsys, path, "--system-prompt", "Be brief.\nBe kind.")[1]["trial"]
-    assert farm.startswith(f"python3 tools/submit.py {path} --prompts 1-1 --output-dir trial")
-    assert "'SystemPrompt=Be brief.\nBe kind.' -p ChunkSize=1" in farm
-
-
 @pytest.mark.parametrize(("temperature", "notes"), [("2", 0), ("2.5", 1)])
 def test_a_temperature_that_newer_vllm_refuses_is_said(temperature: str, notes: int, tmp_path: Path) -> None:
     checked = inspection.check({"InputFile": file_of(tmp_path, FINE), "Prompts": "all", "Temperature": temperature})
     assert " ".join(inspection.notes(checked)).count("newer vLLM refuses a Temperature above 2") == notes
-
-
-@pytest.mark.parametrize("option", ["--tokens-per-second", "--price-per-hour", "--workers"])
-@pytest.mark.parametrize("value", ["0", "-5", "nan", "inf", "x", "9" * 400], ids=lambda value: value[:9])
-def test_a_rate_or_price_that_is_none_is_refused(
-    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        check.main([file_of(tmp_path, FINE), f"{option}={value}"])
-    kind = "whole number" if option == "--workers" else "number"
-    assert f"{value!r} is no {kind} above 0" in capsys.readouterr().err
-
-
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    command = [sys.executable, "-B", str(ROOT / "tools/check.py"), file_of(tmp_path, *["x"] * 9_000), "--all"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as checking:
-        assert checking.stdout is not None
-        assert checking.stderr is not None
-        checking.stdout.readline()
-        checking.stdout.close()
-        assert checking.stderr.read() == b""
 
 
 def test_vllm_args_that_cannot_be_used_are_refused_before_submission(tmp_path: Path) -> None:
