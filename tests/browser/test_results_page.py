@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from support.pages.page_gallery import ARABIC, CHINESE, gallery, kinds
+from support.pages.kinds_of_prompt_rows import ARABIC, CHINESE
+from support.pages.page_gallery import gallery, kinds
 from support.pages.page_rows import page_row, prompt_rows, summary
 from support.pages.results_page import drop, make_page, opened, wait_for_line
 
