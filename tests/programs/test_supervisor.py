@@ -7,8 +7,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -31,14 +29,6 @@ print("| done", flush=True)
 signal.pause()
 """
 MODELS = ["fake", "strays", "stubborn-strays"]
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    one = Session(tmp_path / "job", rows(map(str, range(6))))
-    yield one
-    one.stop()
-    assert one.processes() == []
 
 
 def find_supervisor(session: Session) -> Process:
