@@ -21,7 +21,7 @@ from dialects.exchange import MESSAGE_LIMIT, Answer, Ask, Failure
 from dialects.reply import is_given_up
 from host import transfer
 from rows.errors import CODES, RowError
-from rows.row import shorten
+from rows.row import escape_separators, shorten
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more
@@ -164,7 +164,7 @@ def _answer(status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
 
 
 def parsed(content: bytes) -> tuple[str, Any]:
-    """Return a JSON body as one line of text, otherwise unchanged, and its value.
+    """Return a JSON body as one line of text to every reader, otherwise unchanged, and its value.
 
     Raises ValueError for what is not JSON (NaN is not) or not an object.
     """
@@ -176,7 +176,7 @@ def parsed(content: bytes) -> tuple[str, Any]:
     if not isinstance(value, dict | list):
         raise ValueError("not an object")  # noqa: TRY004 - the caller asks whether the bytes are an answer
     one_line = text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
-    return one_line, value
+    return escape_separators(one_line), value
 
 
 def _refuse(name: str) -> None:

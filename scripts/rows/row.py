@@ -18,6 +18,7 @@ from rows.errors import RowError
 BOM = b"\xef\xbb\xbf"
 JSON_SPACE = " \t\r\n"
 PREVIOUS = "previous"  # holds input fields whose names a result needs
+_SEPARATORS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 QUOTE_LIMIT = 60  # characters of a user's value shown in a message
 
 
@@ -72,6 +73,13 @@ def quote(value: Any) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate stays an escape
         return json.dumps(value, allow_nan=False)
+    return escape_separators(text)
+
+
+def escape_separators(text: str) -> str:
+    """Return a JSON text in which the characters are escaped at which some readers end a line."""
+    for character, escape in _SEPARATORS.items():
+        text = text.replace(character, escape)
     return text
 
 

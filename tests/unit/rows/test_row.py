@@ -81,6 +81,10 @@ def test_a_quoted_value_is_json_that_utf8_can_hold(value: object) -> None:
     assert json.loads(quote(value).encode("utf-8")) == value
 
 
+def test_what_is_written_here_is_one_line_to_every_reader() -> None:
+    assert len(quote("a\u2028b\u2029c\x85d\x0b\x1c").splitlines()) == 1
+
+
 def test_a_value_in_a_message_is_ascii_on_one_line_and_short() -> None:
     assert shorten("a\nopenjd_fail: é" * 20).isascii()
     assert len(shorten("x" * 1_000)) == 60
