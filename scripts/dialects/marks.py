@@ -29,6 +29,10 @@ class Marks:
         """Tell whether a row is to be asked in this dialect."""
         return _fit(fields, self.asked) and not _fit(fields, self.unless)
 
+    def tell_answered(self, fields: Mapping[str, Any]) -> bool:
+        """Tell whether an output line is a result in this dialect."""
+        return _fit(fields, self.answered)
+
 
 def besides(*signs: str) -> tuple[tuple[str, ...], ...]:
     """Return one alternative for each sign."""

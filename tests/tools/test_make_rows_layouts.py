@@ -76,6 +76,13 @@ def test_messages_beside_a_prompt_are_kept_and_not_asked(tmp_path: Path) -> None
     ]
 
 
+def test_columns_stay_in_their_order_and_a_prompt_of_which_another_is_made_is_kept(tmp_path: Path) -> None:
+    [row] = converted(tmp_path, "a.csv", "stars,text,id\n5,Good.,7\n")
+    assert list(row) == ["stars", "text", "id"]
+    [row] = converted(tmp_path, "a.csv", "prompt,id\nGood.,7\n", "--template", "Judge: {{prompt}}")
+    assert list(row.items()) == [("prompt_beside", "Good."), ("id", "7"), ("prompt", "Judge: Good.")]
+
+
 def test_a_cell_becomes_what_its_option_takes(tmp_path: Path) -> None:
     cells = 'text,stop,seed\na,12,7\nb,"[""x"", ""y""]",\n'
     assert converted(tmp_path, "a.csv", cells) == [

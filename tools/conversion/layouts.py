@@ -20,7 +20,7 @@ from job.options import OPTIONS
 Fill = Callable[[Mapping[str, Any]], str]
 _DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of most of Europe write 0.7
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
-MESSAGES_BESIDE = "messages_beside"  # the name of a record's messages that are not asked
+BESIDE = "_beside"  # behind the name of a record's column that is not asked, where the row needs that name
 _QUESTIONS = ("question", "query")
 ROLES = {
     **dict.fromkeys(("human", "user"), "user"),
@@ -61,10 +61,18 @@ def row(
     if "messages" in parts:
         kept.pop("conversations", None)  # they are what the messages were made of
     elif parts and "messages" in kept:  # the worker would take them before the prompt
-        beside = MESSAGES_BESIDE + "_" * (MESSAGES_BESIDE in kept)
-        kept = {beside if name == "messages" else name: value for name, value in kept.items()}
-    kept = {name: value for name, value in kept.items() if name not in parts}
-    return {**{name: value for name, value in map(_option, kept.items()) if name}, **parts}
+        kept = _set_beside(kept, "messages")
+    for name, part in parts.items():
+        if kept.get(name) and kept[name] != part:
+            kept = _set_beside(kept, name)
+    return {name: value for name, value in map(_option, kept.items()) if name} | parts
+
+
+def _set_beside(kept: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Give a column another name, in its place, because the row needs its own for what is asked."""
+    beside = name + BESIDE
+    beside += "_" * (beside in kept)
+    return {beside if each == name else each: value for each, value in kept.items()}
 
 
 def _cell(record: Mapping[str, Any], name: str) -> Any:

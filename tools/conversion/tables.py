@@ -212,6 +212,20 @@ def _parquet(path: str) -> Iterator[dict[str, Any]]:
         raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
 
 
+def read_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the Arrow types of a Parquet file's columns, and those of bytes that hold texts. Raises RowsError."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise RowsError(f"reading {path} needs pyarrow, which this Python lacks: pip install pyarrow") from None
+    try:
+        table = parquet.ParquetFile(path)
+        texts = frozenset(name for name in _bytes_columns(table) if _holds_texts(table, name))
+        return {each.name: each.type for each in table.schema_arrow}, texts
+    except (ValueError, RuntimeError, OSError) as error:
+        raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
+
+
 def _bytes_columns(table: Any) -> list[str]:
     return [each.name for each in table.schema_arrow if str(each.type) in ("binary", "large_binary")]
 

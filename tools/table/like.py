@@ -1,0 +1,30 @@
+"""The file from which a user made the rows: its columns, in their order, and of Parquet with their types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from conversion import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The columns' names, their Arrow types where the file has types, and the columns of bytes that hold texts."""
+
+    names: list[str]
+    types: dict[str, Any] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
+
+
+def read_like(path: str) -> Like:
+    """Read a file's columns. Raises RowsError and OSError."""
+    if Path(path).suffix.lower() in (".parquet", ".pq"):
+        types, texts = tables.read_types(path)
+        return Like(list(types), types, texts)
+    first = next(iter(tables.records(path)), None)
+    if first is None:
+        raise tables.RowsError(f"{path} holds no rows")
+    return Like(list(first))

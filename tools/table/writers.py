@@ -1,0 +1,168 @@
+"""Tables as files: CSV and JSONL with Python alone, .xlsx by openpyxl. A row is written as it comes.
+
+In a file for spreadsheets no text is a live formula, none is longer than a cell can be, and control characters are
+shown as their pictures.
+"""
+
+from __future__ import annotations
+
+import abc
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from rows.row import escape_separators, quote
+from table.cells import Cell, cut, is_exact, show
+from table.columns import Column
+
+ROWS_OF_A_SHEET, COLUMNS_OF_A_SHEET = 1_048_576, 16_384
+EXACT_DIGITS = 15  # of a whole number, as spreadsheets keep it
+_FORMULA = re.compile(r"[\s\0\"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|[\t\r\n]")
+_NUMBER = re.compile(r"[\s\"']*[-+]?[0-9]+([.,][0-9]+)*([eE][-+]?[0-9]+)?\s*%?[\s\"']*")
+
+
+class TableError(Exception):
+    """A table that cannot be written; the message says why and what to do."""
+
+
+class Writer(abc.ABC):
+    """A table on its way into a file. Use as a context manager, whose end completes the file."""
+
+    cut = 0  # cells that were longer than the form holds
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.finish()
+        finally:
+            self.close()
+
+    @abc.abstractmethod
+    def write(self, cells: Sequence[Cell | None]) -> None:
+        """Write a row. Raises TableError for one that the form cannot hold."""
+
+    def finish(self) -> None:  # noqa: B027 - most forms have nothing left to write
+        """Write what is left."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Close the file."""
+
+
+def is_formula(text: str) -> bool:
+    """Tell whether a spreadsheet could take a text for a formula; a number is none."""
+    return bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
+
+
+class CsvWriter(Writer):
+    """Comma-separated values in UTF-8 with a byte order mark, by which spreadsheets know it."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self._file = path.open("w", encoding="utf-8-sig", newline="")
+        self._csv = csv.writer(self._file)
+        self._csv.writerow([self._text(column.heading) for column in columns])
+
+    def write(self, cells: Sequence[Cell | None]) -> None:
+        """Write a row."""
+        self._csv.writerow([None if cell is None else self._show(cell) for cell in cells])
+
+    def _show(self, cell: Cell) -> str | None:
+        value = cell.value
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, dict | list):
+            return self._fit(show(cell.raw))
+        return None if value is None else cell.raw
+
+    def _text(self, text: str) -> str:
+        shown = show(text)
+        return self._fit(f"'{shown}" if is_formula(text) else shown)
+
+    def _fit(self, text: str) -> str:
+        whole = cut(text)
+        self.cut += whole is not text
+        return whole
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class JsonlWriter(Writer):
+    """One JSON object a row, each value's text as output.jsonl has it; a row has no member for a cell that it lacks."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self._names = [quote(column.heading) for column in columns]
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    def write(self, cells: Sequence[Cell | None]) -> None:
+        """Write a row."""
+        members = [f"{name}: {cell.raw}" for name, cell in zip(self._names, cells, strict=True) if cell is not None]
+        self._file.write(escape_separators(f"{{{', '.join(members)}}}\n"))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class XlsxWriter(Writer):
+    """A workbook of one sheet, its first row the headings."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        try:
+            import openpyxl
+            from openpyxl.cell import WriteOnlyCell
+        except ImportError:
+            told = "writing .xlsx needs openpyxl, which this Python lacks: pip install openpyxl (or write .csv)"
+            raise TableError(told) from None
+        if len(columns) > COLUMNS_OF_A_SHEET:
+            raise TableError(f"a sheet holds {COLUMNS_OF_A_SHEET:,} columns, these are {len(columns):,}; write .jsonl")
+        self._path, self._rows, self._make = path, 0, WriteOnlyCell
+        self._book = openpyxl.Workbook(write_only=True)
+        self._sheet = self._book.create_sheet("Answers")
+        self._sheet.freeze_panes = "A2"
+        self._append([self._text(column.heading) for column in columns])
+
+    def write(self, cells: Sequence[Cell | None]) -> None:
+        """Write a row. Raises TableError for more rows than a sheet holds."""
+        self._append([None if cell is None else self._show(cell) for cell in cells])
+
+    def _append(self, cells: list[Any]) -> None:
+        self._rows += 1
+        if self._rows > ROWS_OF_A_SHEET:
+            raise TableError(f"a sheet holds {ROWS_OF_A_SHEET:,} rows with its headings; write .csv or .parquet")
+        self._sheet.append(cells)
+
+    def _show(self, cell: Cell) -> Any:
+        value, raw = cell.value, cell.raw
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int) and len(raw.lstrip("-")) <= EXACT_DIGITS:
+            return value
+        if isinstance(value, float) and is_exact(raw, value):
+            return value
+        return self._text(value if isinstance(value, str) else raw)
+
+    def _text(self, text: str) -> Any:
+        shown = show(text)
+        whole = cut(shown)
+        self.cut += whole is not shown
+        if not whole.startswith(("=", "#")):
+            return whole
+        cell = self._make(self._sheet, value=whole)
+        cell.data_type, cell.quotePrefix = "s", True  # a text, though it begins as a formula or an error does
+        return cell
+
+    def finish(self) -> None:
+        """Save the workbook."""
+        self._book.save(self._path)
+
+    def close(self) -> None:
+        """Close the workbook."""
+        self._book.close()
