@@ -72,6 +72,15 @@ def test_three_rows_among_thirty_cost_a_bounded_number_of_loads() -> None:
     assert report.engine.loads <= loads_for(3)
 
 
+@pytest.mark.parametrize(("lines", "killers"), [(512, {40, 400}), (2_500, {7, 1_900})])
+def test_two_rows_among_very_many_are_found_and_cost_no_other_its_answer(lines: int, killers: set[int]) -> None:
+    report = ask_all(range(1, lines + 1), Engine(lambda line, _: line in killers), concurrency=256)
+    check_once_each(report, lines)
+    assert report.gone is None
+    assert {line for line, code in report.outcomes.items() if code} == killers
+    assert report.engine.loads <= loads_for(len(killers))
+
+
 def test_a_row_that_noticed_last_is_not_alone_for_that() -> None:
     deaths: list[int] = []
 
