@@ -13,6 +13,7 @@ import os
 import secrets
 import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,7 @@ EXPECTED = (
     ServerError, JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
     secrets_manager.SecretError, ArgumentsError, OSError,
 )  # fmt: skip
+LONGEST_TIMER = 30 * 86400.0  # seconds; no model loads for so long
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -81,7 +83,7 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
     begun = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     read_defaults(values)
-    stop_at = BY_NAME["StopAt"].read(values["StopAt"])
+    stop_at = str(BY_NAME["StopAt"].read(values["StopAt"]))
     wanted = ranges.of_values(values["Prompts"], values["BlockSize"])
     arguments.write_note(values, folder)
     settings = Settings(
@@ -92,11 +94,10 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
         values["VllmArgs"],
         values["ServerStartTimeoutSeconds"],
     )
-    if stop_at and read_moment(str(stop_at)) <= time.time():
+    due = _Due(stop_at)
+    if due.is_set():
         _prepare_input(values, folder, wanted)
-        session.enter_without(settings, folder)
-        runner.say(f"StopAt {stop_at} has passed: no server is started, and no row is asked")
-        return 0
+        return _enter_without(settings, folder, f"StopAt {stop_at} has passed: no server is started")
     for name, value in overridden(split_arguments(values["VllmArgs"])).items():
         if not values["ServerUrl"] and value != str(values[name]):
             runner.say(f"VllmArgs says {value} where {name} is {values[name]}; VllmArgs wins")
@@ -110,8 +111,34 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
     with session.Entrance(program, settings, folder, key) as entrance:
         if values["InputUrl"]:
             _prepare_input(values, folder, wanted)
-        _tell_ready(entrance.wait(), begun)
-        entrance.finish()
+        try:
+            _tell_ready(entrance.wait(due), begun)
+            entrance.finish()
+            return 0
+        except ServerError:
+            if not due.is_set():
+                raise
+    return _enter_without(settings, folder, f"StopAt {stop_at} passed while the model loaded: the load is ended")
+
+
+class _Due(threading.Event):
+    """Set from the moment StopAt on; never where there is none."""
+
+    def __init__(self, stop_at: str) -> None:
+        super().__init__()
+        left = read_moment(stop_at) - time.time() if stop_at else LONGEST_TIMER
+        if left <= 0:
+            self.set()
+        elif left < LONGEST_TIMER:
+            timer = threading.Timer(left, self.set)
+            timer.daemon = True
+            timer.start()
+
+
+def _enter_without(settings: Settings, folder: Path, why: str) -> int:
+    """Enter the session without a server: its tasks end, each row of theirs with `deadline`."""
+    session.enter_without(settings, folder)
+    runner.say(f"{why}, and no row is asked")
     return 0
 
 

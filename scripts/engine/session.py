@@ -70,9 +70,12 @@ class Entrance:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._supervisor.wait(LEAVE_SECONDS)
 
-    def wait(self) -> Engine:
-        """Wait until the model is loaded, telling the progress; return its engine. Raises ServerError."""
-        return follow(self._folder, 0, 1, threading.Event(), self._owned)
+    def wait(self, abandoned: threading.Event) -> Engine:
+        """Wait until the model is loaded, telling the progress; return its engine.
+
+        Raises ServerError, also once `abandoned`.
+        """
+        return follow(self._folder, 0, 1, abandoned, self._owned)
 
     def finish(self) -> None:
         """Say that the session is entered: its supervisor goes on alone. Raises ServerError."""

@@ -30,6 +30,33 @@ def test_a_session_that_begins_after_it_loads_no_model_and_ends_in_results(tmp_p
     assert summary["parameters"]["StopAt"] == PAST
 
 
+def test_a_session_whose_model_still_loads_then_ends_the_load_and_ends_in_results(tmp_path: Path) -> None:
+    session = Session(tmp_path, rows(map(str, range(6))))
+    session.model = "mute"
+    text = session.start(stop_at=write_moment(time.time() + 4)).check().text
+    assert "passed while the model loaded: the load is ended" in text
+    assert session.processes() == []
+    session.chunk().check()
+    session.stop().check()
+    session.aggregate().check()
+    assert [row["error"]["code"] for row in session.written()] == ["deadline"] * 6
+
+
+def test_a_chunk_whose_model_is_loaded_again_does_not_wait_for_it(tmp_path: Path) -> None:
+    session = Session(tmp_path, rows(["a", "crash-once", "b", "c"]))
+    session.model = "mute-again"
+    session.start().check()
+    try:
+        text = session.chunk(stop_at=write_moment(time.time() + 12), max_concurrency="1").check().text
+    finally:
+        session.stop().check()
+    session.aggregate().check()
+    assert "starting the server again" in text
+    codes = [row.get("error", {}).get("code") for row in session.written()]
+    assert codes[1] == "deadline"
+    assert set(codes) <= {None, "deadline"}
+
+
 def test_what_is_in_flight_may_end_and_the_rest_is_not_asked(tmp_path: Path) -> None:
     go: list[bool] = []
     with FakeServer(lambda asked: Fault(until=lambda: bool(go)) if asked.text.isdigit() else None) as server:
