@@ -37,7 +37,7 @@ from results.delivery import deliver
 from results.in_order import Raws, Results, make_page_row
 from results.merge import Merge
 from results.retry import DAMAGED, Retry, find_input
-from rows import ranges, source
+from rows import ranges, reserve, source
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 _REPLACED = (
@@ -137,7 +137,7 @@ def _is_done(input_file: str, output: Path) -> bool:
 def _find_source(given: Mapping[str, Any], output: Path, session: Path) -> tuple[source.Source, list[str]]:
     """Return the input, with a note where an InputUrl does not give it any more: then the shards say what it was."""
     try:
-        return source.prepare(_aside(given["InputFile"], output, session), given["InputUrl"], session, runner.say), []
+        return reserve.prepare(_aside(given["InputFile"], output, session), given["InputUrl"], session, runner.say), []
     except (transfer.TransferError, source.SourceError) as error:
         header = shards.find_newest(output / "results") if given["InputUrl"] and not given["InputFile"] else None
         if header is None:

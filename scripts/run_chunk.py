@@ -40,6 +40,7 @@ from job.defaults import read_defaults
 from job.moment import read_moment
 from job.parameters import JobError
 from results import shards
+from results.kept import Keeper
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
 from results.record import Record, keep_input
@@ -100,6 +101,8 @@ class Chunk:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
         header, self._dispatcher = self._header(), self._make_dispatcher()
         files.make_folder(self._folder)
+        keeper = Keeper(self._values["KeepRowsSeconds"], header)
+        keeper.fetch(self._folder)
         kept, leftovers = find_leftovers(self._folder, header)
         with Writer(self._folder, header) as self._writer:
             for record in kept.values():
@@ -108,11 +111,14 @@ class Chunk:
                 path.unlink(missing_ok=True)
             if kept:
                 runner.say(f"{len(kept)} lines were settled by an interrupted attempt and are kept")
-            await self._ask(kept.keys())
-            self._progress.show(at_once=True)
-            if self._progress.done < self._progress.rows:
-                raise Canceled(f"ended with {self._progress.done} of {self._progress.rows} rows done; they are kept")
-            path = self._writer.finish(self._watch.loads)
+            async with keeper.copying(self._writer.path):
+                await self._ask(kept.keys())
+                self._progress.show(at_once=True)
+                done, rows = self._progress.done, self._progress.rows
+                if done < rows:
+                    raise Canceled(f"ended with {done} of {rows} rows done; they are kept")
+                path = self._writer.finish(self._watch.loads)
+        keeper.discard()
         runner.say(f"{path.name}: {self._progress.done} rows, {self._progress.failed} failed")
         self._say_past_end()
 

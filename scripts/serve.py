@@ -30,7 +30,7 @@ from job import arguments
 from job.defaults import read_defaults
 from job.moment import read_moment
 from job.parameters import BY_NAME, JobError
-from rows import ranges, shape, source
+from rows import ranges, reserve, shape, source
 
 EXPECTED = (
     ServerError, JobError, source.SourceError, transfer.TransferError, ranges.RangeError,
@@ -153,7 +153,8 @@ def _tell_ready(engine: Engine, begun: float) -> None:
 
 def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines) -> None:
     """Make the input ready, and refuse a range that none of its lines is in."""
-    found = source.prepare(values["InputFile"], values["InputUrl"], folder, runner.say)
+    keep = bool(values["KeepRowsSeconds"])
+    found = reserve.prepare(values["InputFile"], values["InputUrl"], folder, runner.say, keep=keep)
     shape.refuse_other_text(found)
     runner.say(f"input {found.name!r}: {found.lines:,} lines, {found.size:,} bytes, SHA-256 {found.sha256}")
     if not wanted.up_to(found.lines):

@@ -1,4 +1,4 @@
-"""Objects named s3://BUCKET/KEY, read and written by the queue's role: a resumable download and an upload in parts.
+"""Objects named s3://BUCKET/KEY, by the queue's role: a resumable download, an upload in parts, finding and discarding.
 
 boto3 finds the role's keys in the session's environment. What S3 refuses is told in a sentence that names the object,
 who was refused and what it needs. Nothing here knows what the bytes mean.
@@ -7,6 +7,7 @@ who was refused and what it needs. Nothing here knows what the bytes mean.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,14 @@ def is_s3(url: str) -> bool:
     return url.lower().startswith(SCHEME)
 
 
-def download(url: str, path: Path, report: Report) -> None:
+def download(url: str, path: Path, report: Report, name: str = "InputUrl") -> None:
     """Write an object to `path`, resuming after a lost connection; the file appears whole or not at all.
 
-    Raises TransferError when S3 refuses, or after five attempts in a row that bring nothing new.
+    `name` is the parameter that asks for it. Raises TransferError when S3 refuses, or after five attempts in a row that
+    bring nothing new.
     """
-    what = f"InputUrl {url}"
-    bucket, key = _split(url, "InputUrl")
+    what = f"{name} {url}"
+    bucket, key = _split(url, name)
     if not key or key.endswith("/"):
         raise TransferError(f"{what} names no object; name one, such as s3://{bucket}/prompts.jsonl")
     client = _connect(what)
@@ -61,10 +63,10 @@ def download(url: str, path: Path, report: Report) -> None:
         transfer.retry(fetch, what, report, lambda: partial.stat().st_size if partial.exists() else 0)
 
 
-def upload(path: Path, url: str) -> None:
+def upload(path: Path, url: str, name: str = "OutputUrl") -> None:
     """Write a file to an object, or below a prefix that ends in /, in parts where it is large. Raises TransferError."""
-    what = f"OutputUrl {url}"
-    bucket, key = _split(url, "OutputUrl")
+    what = f"{name} {url}"
+    bucket, key = _split(url, name)
     if not key or key.endswith("/"):
         key += path.name
     client = _connect(what)
@@ -72,9 +74,42 @@ def upload(path: Path, url: str) -> None:
 
     kind = {"ContentType": TYPES.get(path.suffix, "application/octet-stream")}
     parts = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, max_concurrency=4)
+    with _refused_as(what), _told(client, what, "s3:PutObject"):
+        client.upload_file(str(path), bucket, key, ExtraArgs=kind, Config=parts)
+
+
+def find(url: str, name: str) -> list[str]:
+    """Return the objects whose addresses begin with `url` and that hold something (1,000 at most).
+
+    Raises TransferError.
+    """
+    what = f"{name} {url}"
+    bucket, key = _split(url, name)
+    client = _connect(what)
+    with _refused_as(what), _told(client, what, "s3:ListBucket"):
+        found = client.list_objects_v2(Bucket=bucket, Prefix=key).get("Contents", [])
+    return [f"{SCHEME}{bucket}/{each['Key']}" for each in found if each["Size"]]
+
+
+def discard(url: str, name: str) -> None:
+    """Delete an object; where the role may not, leave it empty. Raises TransferError."""
+    from botocore.exceptions import ClientError
+
+    what = f"{name} {url}"
+    bucket, key = _split(url, name)
+    client = _connect(what)
+    with _refused_as(what), _told(client, what, "s3:PutObject"):
+        try:
+            client.delete_object(Bucket=bucket, Key=key)
+        except ClientError:  # the role of a queue need not have the right to delete
+            client.put_object(Bucket=bucket, Key=key, Body=b"")
+
+
+@contextlib.contextmanager
+def _refused_as(what: str) -> Iterator[None]:
+    """Turn what kept failing although it might have passed into TransferError: boto3 has tried it again."""
     try:
-        with _told(client, what, "s3:PutObject"):
-            client.upload_file(str(path), bucket, key, ExtraArgs=kind, Config=parts)
+        yield
     except OSError as error:
         raise TransferError(f"{what}: {error}") from None
 

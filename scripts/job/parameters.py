@@ -176,6 +176,9 @@ TABLE = (  # in the form's order
     Parameter("StopAt", MOMENT, "", repeated=False,
               meaning="Ask nothing after this moment, such as 2027-01-31T18:00:00+01:00; the job still ends in "
                       "results."),
+    Parameter("KeepRowsSeconds", WHOLE, 0, least=0, most=86400,
+              meaning="Copy a running chunk's answers to the queue's bucket so often, for its next attempt if it is "
+                      "interrupted. 0 never."),
     Parameter("OutputDir", OUTPUT_FOLDER, None, recorded=False,
               meaning="Everything is written under output/ in this folder."),
     Parameter("OutputField", TEXT, "generated_text", least=1, asks=True,

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from host import files, locks
+from results import shards
 from results.record import Record
 from results.shards import Header, Shard, ShardError, open_shard
 from rows import ranges
@@ -34,16 +35,14 @@ class Writer:
     header: Header
     count: int = 0
     _file: BinaryIO = field(init=False)
-    _stem: str = field(init=False)
-    _path: Path = field(init=False)
+    path: Path = field(init=False)
     _size: int = field(init=False, default=0)
     _digest: Any = field(init=False, default_factory=hashlib.sha256)
 
     def __enter__(self) -> Self:
         files.make_folder(self.folder)
-        self._stem = _draw_stem(self.header)
-        self._path = self.folder / f".{self._stem}.{self.header.job}.partial"
-        self._file = files.create(self._path, buffering=0)
+        self.path = draw_path(self.folder, self.header)
+        self._file = files.create(self.path, buffering=0)
         locks.hold(self._file)
         self._append(json.dumps(self.header.as_json()).encode() + b"\n")
         return self
@@ -58,7 +57,7 @@ class Writer:
         written = self._file.write(data)
         if written != len(data):
             self._file.truncate(self._size)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         self._size += written
         self._digest.update(data)  # as it goes: SMB lets nobody read a locked file, not even its writer once more
 
@@ -67,12 +66,12 @@ class Writer:
         footer = {"end": True, "records": self.count, "loads": loads, "sha256": self._digest.hexdigest()}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
-        final = self.folder / f"{self._stem}.jsonl"
+        final = self.path.with_name(shards.name_when_whole(self.path))
         try:
-            self._path.rename(final)
+            self.path.rename(final)
         except PermissionError:  # SMB, and Windows: an open file keeps its name
             self._file.close()
-            self._path.rename(final)
+            self.path.rename(final)
         return final
 
     def __exit__(
@@ -81,12 +80,12 @@ class Writer:
         self._file.close()
 
 
-def _draw_stem(header: Header) -> str:
-    """Return a name that no other attempt has, on this host or another."""
+def draw_path(folder: Path, header: Header) -> Path:
+    """Return the path of a partial file whose name no other attempt has, on this host or another."""
     lines = ranges.parse(header.lines)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(header.created))
     whose = f"in-{header.input_sha256[:12]}.{stamp}-{secrets.token_hex(4)}"
-    return f"lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.{whose}"
+    return folder / f".lines-{lines[0].start:09d}-{lines[-1][-1]:09d}.{whose}.{header.job}.partial"
 
 
 def find_leftovers(folder: Path, header: Header) -> tuple[dict[int, Record], list[Path]]:

@@ -149,8 +149,12 @@ def open_file(path: Path, buffering: int = -1) -> BinaryIO:
     except FileNotFoundError:
         if not PARTIAL.fullmatch(path.name):
             raise
-        stem = path.name.removeprefix(".").rsplit(".", 2)[0]
-        return path.with_name(f"{stem}.jsonl").open("rb", buffering=buffering)
+        return path.with_name(name_when_whole(path)).open("rb", buffering=buffering)
+
+
+def name_when_whole(partial: Path) -> str:
+    """Return the name that a partial file's shard has."""
+    return f"{partial.name.removeprefix('.').rsplit('.', 2)[0]}.jsonl"
 
 
 def _footer(file: BinaryIO) -> tuple[dict[str, Any] | None, int]:

@@ -138,8 +138,7 @@ def _local_file(input_file: str, input_url: str, folder: Path, report: transfer.
 def _fetch(url: str, folder: Path, report: transfer.Report) -> tuple[Path, str]:
     """Download the input; data that turns out to be damaged may have been cut on its way, and is fetched again."""
     path = folder / "input.download"
-    by_role = s3.is_s3(url)
-    name = Path(url if by_role else transfer.shown(url).removesuffix("?...")).name
+    by_role, name = s3.is_s3(url), name_of(url)
     for left in reversed(range(FETCHES)):
         (s3 if by_role else transfer).download(url, path, report)
         try:
@@ -149,6 +148,11 @@ def _fetch(url: str, folder: Path, report: transfer.Report) -> tuple[Path, str]:
                 raise
             report(f"{error}; it is fetched again")
     raise AssertionError("the last attempt returns or raises")
+
+
+def name_of(url: str) -> str:
+    """Return the name by which people know what an address gives."""
+    return Path(url if s3.is_s3(url) else transfer.shown(url).removesuffix("?...")).name
 
 
 def _unpack(path: Path, name: str, folder: Path) -> Path:

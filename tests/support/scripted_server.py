@@ -21,7 +21,7 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         script = self.server.script  # type: ignore[attr-defined]
         (script.pop(0) if len(script) > 1 else script[0])(self)
 
-    do_GET = do_PUT = do_POST = answer
+    do_GET = do_PUT = do_POST = do_DELETE = answer
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""

@@ -9,13 +9,14 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto.server import ThreadedMotoServer
 
 from host import s3, transfer
 from host.transfer import TransferError
 from results.delivery import FINISHED, deliver
 from rows.source import prepare
 from support.cut_proxy import Cuts, cut_proxy
+from support.local_s3 import aws_variables, local_s3
+from support.scripted_server import scripted, status
 
 CONTENT = b"".join(b'{"prompt": "Question %d"}\n' % n for n in range(20_000))
 BUCKET = "batch"
@@ -23,23 +24,15 @@ BUCKET = "batch"
 
 @pytest.fixture(scope="module")
 def moto_port() -> Iterator[int]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    yield server.get_host_and_port()[1]
-    server.stop()
+    with local_s3() as port:
+        yield port
 
 
 @pytest.fixture
 def cuts(moto_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuts]:
     monkeypatch.setattr(transfer, "FIRST_PAUSE", 0.001)
     with cut_proxy(moto_port) as made:
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{made.port}",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }.items():
+        for name, value in aws_variables(made.port).items():
             monkeypatch.setenv(name, value)
         yield made
 
@@ -146,6 +139,23 @@ def test_a_refusal_names_who_is_refused_and_what_to_do(
     monkeypatch.setattr(s3, "_fetch_rest", refuse)
     with pytest.raises(TransferError, match=says):
         s3.download(f"s3://{BUCKET}/x.jsonl", tmp_path / "x", lambda _: None)
+
+
+def test_what_a_prefix_holds_is_found_but_for_what_is_empty(bucket: Any) -> None:
+    for key, content in {"kept/a-1": b"x", "kept/a-2": b"", "kept/b-1": b"x"}.items():
+        bucket.put_object(Bucket=BUCKET, Key=key, Body=content)
+    assert s3.find(f"s3://{BUCKET}/kept/a", "Name") == [f"s3://{BUCKET}/kept/a-1"]
+    s3.discard(f"s3://{BUCKET}/kept/a-1", "Name")
+    assert bucket.list_objects_v2(Bucket=BUCKET, Prefix="kept/a-1")["KeyCount"] == 0
+
+
+def test_what_the_role_may_not_delete_is_emptied(cuts: Cuts, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted(status(403), status(200)) as refusing:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", refusing.base)
+        s3.discard(f"s3://{BUCKET}/kept/a-1", "Name")
+    [(first, *_), (second, path, headers, _)] = refusing.seen
+    assert (first, second, path) == ("DELETE", "PUT", f"/{BUCKET}/kept/a-1")
+    assert headers["Content-Length"] == "0"
 
 
 def test_a_worker_without_keys_says_so(cuts: Cuts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
