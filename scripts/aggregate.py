@@ -20,6 +20,7 @@ import contextlib
 import hashlib
 import importlib
 import json
+import os
 import shutil
 import signal
 import tempfile
@@ -35,6 +36,7 @@ from page.writer import Page, PageReport
 from results import shards, summary
 from results.delivery import deliver
 from results.in_order import Raws, Results, make_page_row
+from results.late import wait_for_shards
 from results.merge import Merge
 from results.retry import DAMAGED, Retry, find_input
 from rows import ranges, reserve, source
@@ -100,6 +102,8 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
         return 0
     found, notes = _find_source(given, output, session)
+    if "DEADLINE_JOB_ID" in os.environ and given["Prompts"]:
+        wait_for_shards(output / "results", found.sha256, given)
     merge = Merge(find_input(found, output / "results"), notes=notes)
     merge.take(output / "results")
     _request(merge, given)

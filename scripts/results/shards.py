@@ -133,13 +133,23 @@ def _is_json(line: bytes) -> bool:
 def open_shard(path: Path) -> Shard:
     """Read a shard's header and footer and check its digest. Raises ShardError for what is no shard."""
     with open_file(path) as file:
-        try:
-            header = Header.from_json(json.loads(file.readline()))
-        except (ValueError, RecursionError):
-            raise ShardError("its first line is no header") from None
+        header = _read_header(file)
         footer, start = _footer(file)
         sound = footer is not None and footer.get("sha256") == _digest(file, start)
     return Shard(path, header, tuple(map(str, footer["loads"])) if footer and sound else (), sound)
+
+
+def read_header(path: Path) -> Header:
+    """Return what a shard is about, without a look at its records. Raises ShardError and OSError."""
+    with open_file(path) as file:
+        return _read_header(file)
+
+
+def _read_header(file: BinaryIO) -> Header:
+    try:
+        return Header.from_json(json.loads(file.readline()))
+    except (ValueError, RecursionError):
+        raise ShardError("its first line is no header") from None
 
 
 def open_file(path: Path, buffering: int = -1) -> BinaryIO:
