@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conversion.layouts import BESIDE
-from table.cells import Cell, is_exact
 from table.like import Like
 from table.lines import Result
+from table.values import MISSING, Written
 
 MOST_FIELDS = 256  # of answers; objects with more different names are data, not records
 SAFE_INT, LARGEST_INT = 1 << 53, 1 << 63  # a double and a column of integers hold whole numbers below these
@@ -51,21 +51,24 @@ class Census:
         """Count a result."""
         self.rows += 1
         self.failed += result.failed
-        if result.text is not None:
+        if result.text is not MISSING:
             self._note("text", result.name, result.text)
-            self.texts += bool(result.text.value)
+            self.texts += bool(result.text)
             self.objects += result.fields is not None
-            if result.fields is None and result.text.value:
+            if result.fields is None and result.text:
                 self._note("whole", result.name, result.text)
-        for part, cells in _cells(result):
-            for name, cell in cells.items():
+        for part, values in _parts(result).items():
+            for name, value in values.items():
                 if part != "field" or len(self.parts["field"]) <= MOST_FIELDS:
-                    self._note(part, name, cell)
+                    self._note(part, name, value)
 
-    def _note(self, part: str, name: str, cell: Cell) -> None:
-        kinds = self.parts[part].setdefault(name, set())
-        if kind := tell_kind(cell):
-            kinds.add(kind)
+    def _note(self, part: str, name: str, value: Any) -> None:
+        names = self.parts[part]
+        kinds = names.get(name)
+        if kinds is None:
+            kinds = names[name] = set()
+        if value is not None:
+            kinds.add(tell_kind(value))
 
     @property
     def is_split(self) -> bool:
@@ -73,27 +76,27 @@ class Census:
         return 2 * self.objects >= self.texts > 0 and 0 < len(self.parts["field"]) <= MOST_FIELDS
 
 
-def _cells(result: Result) -> tuple[tuple[str, dict[str, Cell]], ...]:
-    return (
-        *(("own", result.own), ("field", result.fields or {}), ("other", result.others)),
-        ("detail", result.details),
-    )
+def _parts(result: Result) -> dict[str, dict[str, Any]]:
+    return {"own": result.own, "field": result.fields or {}, "other": result.others, "detail": result.details}
 
 
-def tell_kind(cell: Cell) -> str:
-    """Return the kind of a cell's value, "" for null."""
-    value = cell.value
+def tell_kind(value: Any) -> str:
+    """Return the kind of a value that is not null."""
     if isinstance(value, str):
         return "text"
-    if value is None or isinstance(value, bool):
-        return "" if value is None else "bool"
+    if isinstance(value, bool):
+        return "bool"
     if isinstance(value, int):
         size = abs(value)
         return "int" if size <= SAFE_INT else "long" if size < LARGEST_INT else "huge"
     if isinstance(value, float):
-        return "float" if is_exact(cell.raw, value) else "inexact"
-    is_numbers = isinstance(value, list) and value and all(type(each) in (int, float) for each in value)
+        return "float" if not isinstance(value, Written) or value.is_exact else "inexact"
+    is_numbers = isinstance(value, list) and value and all(map(_is_number, value))
     return "numbers" if is_numbers else "nested"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def plan(census: Census, like: Like | None = None, *, details: bool = False) -> list[Column]:
@@ -141,11 +144,10 @@ def _detail_columns(census: Census) -> list[Column]:
     return [Column(name, "detail", name, found[name]) for name in names]
 
 
-def fill(columns: Iterable[Column], result: Result, *, is_split: bool) -> Iterator[Cell | None]:
-    """Yield a result's cell for each column, None where it has none."""
-    is_whole = is_split and result.fields is None
-    parts: dict[str, Any] = dict(_cells(result))
-    parts["text"] = {} if result.text is None else {result.name: result.text}
-    parts["whole"] = parts["text"] if is_whole else {}
+def fill(columns: Iterable[Column], result: Result, *, is_split: bool) -> Iterator[Any]:
+    """Yield a result's value for each column, MISSING where it has none."""
+    parts = _parts(result)
+    parts["text"] = {} if result.text is MISSING else {result.name: result.text}
+    parts["whole"] = parts["text"] if is_split and result.fields is None else {}
     for column in columns:
-        yield parts[column.part].get(column.name)
+        yield parts[column.part].get(column.name, MISSING)

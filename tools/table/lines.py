@@ -14,9 +14,10 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from dialects import answers
 from dialects.recognise import OTHERS
-from rows.row import PREVIOUS, Row, parse, quote
+from rows.errors import RowError
+from rows.row import BOM, PREVIOUS, parse, quote
 from table.bodies import DETAILS, TEXT, read_body
-from table.cells import Cell, cell_at, cells_of, read_object
+from table.values import MISSING, read_object
 
 _FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 _POOLED: tuple[frozenset[str], ...] = (  # results of endpoints that generate nothing; those of a group come together
@@ -30,51 +31,53 @@ _POOLED: tuple[frozenset[str], ...] = (  # results of endpoints that generate no
 class Result:
     """One line's result. `name` is that of the answer's text; `fields` are those of a text that is a JSON object."""
 
-    own: dict[str, Cell] = field(default_factory=dict)
+    own: dict[str, Any] = field(default_factory=dict)
     name: str = TEXT
-    text: Cell | None = None
-    fields: dict[str, Cell] | None = None
-    others: dict[str, Cell] = field(
+    text: Any = MISSING
+    fields: dict[str, Any] | None = None
+    others: dict[str, Any] = field(
         default_factory=dict
     )  # answers that are no text: tool calls, scores, vectors, labels
-    details: dict[str, Cell] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     failed: bool = False
 
 
 def read_result(number: int, raw: bytes) -> Result:
     """Return the result of a line of output.jsonl. Raises RowError for a line that is no JSON object."""
-    row = parse(number, raw)
-    result = _READERS[_find_dialect(row.fields)](row)
-    if result.text is not None and isinstance(result.text.value, str):
-        fenced = _FENCED.fullmatch(result.text.value)
-        result.fields = read_object(fenced[1] if fenced else result.text.value)
+    row = read_object(raw.removeprefix(BOM).decode("utf-8", "surrogateescape"))
+    if row is None:
+        parse(number, raw)  # raises what is wrong
+        raise RowError("invalid_json", "not JSON")
+    result = _READERS[_find_dialect(row)](row)
+    if isinstance(result.text, str) and "{" in result.text:
+        fenced = _FENCED.fullmatch(result.text)
+        result.fields = read_object(fenced[1] if fenced else result.text)
     return result
 
 
-def _find_dialect(fields: Mapping[str, Any]) -> str:
-    if fields.keys() >= answers.ALWAYS:
+def _find_dialect(row: Mapping[str, Any]) -> str:
+    if row.keys() >= answers.ALWAYS:
         return "prompt"  # whatever dialect the row that it was asked from had
-    if fields.keys() == {"line", "error"}:
+    if row.keys() == {"line", "error"}:
         return "none"
-    return next((dialect.NAME for dialect in OTHERS if dialect.MARKS.tell_answered(fields)), "prompt")
+    return next((dialect.NAME for dialect in OTHERS if dialect.MARKS.tell_answered(row)), "prompt")
 
 
-def _read_prompt(row: Row) -> Result:
-    members = row.members
-    end = len(members) - (bool(members) and members[-1].name == PREVIOUS)
-    start = _find_results([member.name for member in members[:end]], row.fields)
-    result = Result(own={m.name: cell_at(row, m.value, m.end, m.name) for m in members[:start]})
-    result.own |= _read_previous(row) if end < len(members) else {}
-    if start < end and row.fields.keys() >= answers.ALWAYS:
-        text = members[start]
-        result.name, result.text = text.name, cell_at(row, text.value, text.end, text.name)
+def _read_prompt(row: dict[str, Any]) -> Result:
+    names = list(row)
+    end = len(names) - (names[-1:] == [PREVIOUS])
+    start = _find_results(names[:end], row)
+    result = Result(own=_keep(row, names[:start]) | (_read_previous(row) if end < len(names) else {}))
+    if start < end and row.keys() >= answers.ALWAYS:
+        result.name = names[start]
+        result.text = row[result.name]
         start += 1
-    for member in members[start:end]:
-        if member.name == "error":
-            _fail(result, row.fields["error"])
+    for name in names[start:end]:
+        if name == "error":
+            _fail(result, row["error"])
         else:
-            kind = result.details if member.name in DETAILS else result.others
-            kind[member.name] = cell_at(row, member.value, member.end, member.name)
+            kind = result.details if name in DETAILS else result.others
+            kind[name] = row[name]
     return result
 
 
@@ -91,17 +94,17 @@ def _find_results(names: list[str], fields: Mapping[str, Any]) -> int:
     return start
 
 
-def _read_previous(row: Row) -> dict[str, Cell]:
+def _read_previous(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row's own fields that gave way to the result's."""
-    return read_object(row.raw(PREVIOUS)) or {}
+    return row[PREVIOUS] if isinstance(row[PREVIOUS], dict) else {}
 
 
-def _read_openai(row: Row) -> Result:
+def _read_openai(row: dict[str, Any]) -> Result:
     result = Result(own=_keep(row, ("custom_id",)))
-    response = row.fields["response"] if isinstance(row.fields["response"], dict) else {}
+    response = row["response"] if isinstance(row["response"], dict) else {}
     body, status = response.get("body"), response.get("status_code")
-    if row.fields.get("error"):
-        _fail(result, row.fields["error"], status)
+    if row.get("error"):
+        _fail(result, row["error"], status)
     elif isinstance(status, int) and status >= 400:
         _fail(result, body, status)
     else:
@@ -109,9 +112,9 @@ def _read_openai(row: Row) -> Result:
     return result
 
 
-def _read_anthropic(row: Row) -> Result:
+def _read_anthropic(row: dict[str, Any]) -> Result:
     result = Result(own=_keep(row, ("custom_id",)))
-    outcome = row.fields["result"]
+    outcome = row["result"]
     if outcome["type"] == "succeeded":
         _answer(result, outcome.get("message"))
     else:
@@ -121,32 +124,31 @@ def _read_anthropic(row: Row) -> Result:
     return result
 
 
-def _read_runpod(row: Row) -> Result:
+def _read_runpod(row: dict[str, Any]) -> Result:
     return _read_added(row, {"status", "output", "error"}, "output")
 
 
-def _read_bedrock(row: Row) -> Result:
+def _read_bedrock(row: dict[str, Any]) -> Result:
     return _read_added(row, {"modelOutput", "error"}, "modelOutput")
 
 
-def _read_added(row: Row, added: set[str], answer: str) -> Result:
+def _read_added(row: dict[str, Any], added: set[str], answer: str) -> Result:
     """Return the result of a line that keeps its own members and has others added."""
-    moved = row.members[-1].name == PREVIOUS
+    moved = next(reversed(row)) == PREVIOUS
     taken = added | ({PREVIOUS} if moved else set())
-    result = Result(own=_keep(row, (member.name for member in row.members if member.name not in taken)))
+    result = Result(own=_keep(row, (name for name in row if name not in taken)))
     result.own |= _read_previous(row) if moved else {}
-    if "error" in row.fields:
-        _fail(result, row.fields["error"])
+    if "error" in row:
+        _fail(result, row["error"])
     else:
-        _answer(result, row.fields.get(answer))
+        _answer(result, row.get(answer))
     return result
 
 
-def _read_none(row: Row) -> Result:
+def _read_none(row: dict[str, Any]) -> Result:
     result = Result()
-    _fail(result, row.fields["error"])
-    told = result.details["error_message"].value
-    result.details["error_message"] = Cell.of(f"line {row.raw('line')}: {told}")
+    _fail(result, row["error"])
+    result.details["error_message"] = f"line {row['line']}: {result.details['error_message']}"
     return result
 
 
@@ -162,9 +164,8 @@ _READERS = {
 
 def _answer(result: Result, body: Any) -> None:
     reply = read_body(body)
-    result.text = None if reply.text is None else Cell.of(reply.text)
-    result.others = {name: Cell.of(value) for name, value in reply.others.items()}
-    result.details = {name: Cell.of(value) for name, value in reply.details.items()}
+    result.text = MISSING if reply.text is None else reply.text
+    result.others, result.details = reply.others, reply.details
 
 
 def _fail(result: Result, error: Any, status: Any = None) -> None:
@@ -177,10 +178,9 @@ def _fail(result: Result, error: Any, status: Any = None) -> None:
     code = next((name for name in named if isinstance(name, str)), named[0] if named else status or "error")
     message = told.get("message", told.get("errorMessage", error))
     result.failed = True
-    result.details["error_code"] = Cell.of(str(code))
-    result.details["error_message"] = Cell.of(message if isinstance(message, str) else quote(message))
+    result.details["error_code"] = str(code)
+    result.details["error_message"] = message if isinstance(message, str) else quote(message)
 
 
-def _keep(row: Row, names: Iterable[str]) -> dict[str, Cell]:
-    wanted = set(names)
-    return {name: cell for name, cell in cells_of(row).items() if name in wanted}
+def _keep(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names if name in row}

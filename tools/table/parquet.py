@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from table.cells import Cell
 from table.columns import Column
 from table.like import Like
+from table.values import MISSING, write_json
 from table.writers import TableError, Writer
 
 ROWS_A_GROUP = 16_384
@@ -38,13 +38,13 @@ class ParquetWriter(Writer):
         pairs = [(column.heading, kind) for column, kind in zip(columns, self._types, strict=True)]
         self._schema = pa.schema(pairs)
         self._file = parquet.ParquetWriter(path, self._schema)
-        self._rows: list[Sequence[Cell | None]] = []
+        self._rows: list[Sequence[Any]] = []
         self._bytes = 0
 
-    def write(self, cells: Sequence[Cell | None]) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         """Take a row; a full group is written. Raises TableError for a value that is not of its column's type."""
-        self._rows.append(cells)
-        self._bytes += sum(len(cell.raw) for cell in cells if cell is not None)
+        self._rows.append(values)
+        self._bytes += sum(map(_estimate, values))
         if len(self._rows) >= ROWS_A_GROUP or self._bytes >= BYTES_A_GROUP:
             self._flush()
 
@@ -72,14 +72,14 @@ class ParquetWriter(Writer):
             return arrow.list_(arrow.float64())
         return arrow.bool_() if kinds == {"bool"} else arrow.string()
 
-    def _choose_reader(self, kind: Any) -> Callable[[Cell], Any]:
-        """Return what makes of a cell the Python value, or the text, from which an array of this type is made."""
+    def _choose_reader(self, kind: Any) -> Callable[[Any], Any]:
+        """Return what makes of a value the Python value, or the text, from which an array of this type is made."""
         types = self._arrow.types
         if types.is_string(kind) or types.is_large_string(kind) or self._is_told(kind):
             return _text
         if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
             return _decode
-        return lambda cell: cell.value
+        return lambda value: value
 
     def _is_told(self, kind: Any) -> bool:
         """Tell whether values of a type stand in JSON as texts."""
@@ -88,7 +88,8 @@ class ParquetWriter(Writer):
 
     def _make(self, place: int) -> Any:
         kind, read = self._types[place], self._readers[place]
-        values = [None if row[place] is None else _read(row[place], read) for row in self._rows]
+        found = (row[place] for row in self._rows)
+        values = [None if value is None or value is MISSING else read(value) for value in found]
         try:
             if self._is_told(kind):
                 return self._arrow.array(values, self._arrow.string()).cast(kind)
@@ -98,18 +99,19 @@ class ParquetWriter(Writer):
             raise TableError(f"the column {name!r} holds what is no {kind}: {error}; leave --like out") from None
 
 
-def _read(cell: Cell | None, read: Callable[[Cell], Any]) -> Any:
-    return None if cell is None or cell.value is None else read(cell)
+def _estimate(value: Any) -> int:
+    """Return about how many bytes a value takes."""
+    return len(value) if isinstance(value, str) else 24 * len(value) if isinstance(value, dict | list) else 8
 
 
-def _text(cell: Cell) -> str:
-    text = cell.value if isinstance(cell.value, str) else cell.raw
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else write_json(value)
     return text if text.isascii() else text.translate(_HALVES)
 
 
-def _encode(cell: Cell) -> bytes:
-    return _text(cell).encode()
+def _encode(value: Any) -> bytes:
+    return _text(value).encode()
 
 
-def _decode(cell: Cell) -> bytes:
-    return base64.b64decode(_text(cell), validate=True)
+def _decode(value: Any) -> bytes:
+    return base64.b64decode(_text(value), validate=True)

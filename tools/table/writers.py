@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from rows.row import escape_separators, quote
-from table.cells import Cell, cut, is_exact, show
 from table.columns import Column
+from table.values import MISSING, Written, cut, show, write_json
 
 ROWS_OF_A_SHEET, COLUMNS_OF_A_SHEET = 1_048_576, 16_384
-EXACT_DIGITS = 15  # of a whole number, as spreadsheets keep it
+LARGEST_INT = 10**15  # spreadsheets keep fifteen digits of a whole number
 _FORMULA = re.compile(r"[\s\0\"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|[\t\r\n]")
 _NUMBER = re.compile(r"[\s\"']*[-+]?[0-9]+([.,][0-9]+)*([eE][-+]?[0-9]+)?\s*%?[\s\"']*")
 
@@ -44,7 +43,7 @@ class Writer(abc.ABC):
             self.close()
 
     @abc.abstractmethod
-    def write(self, cells: Sequence[Cell | None]) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         """Write a row. Raises TableError for one that the form cannot hold."""
 
     def finish(self) -> None:  # noqa: B027 - most forms have nothing left to write
@@ -68,17 +67,17 @@ class CsvWriter(Writer):
         self._csv = csv.writer(self._file)
         self._csv.writerow([self._text(column.heading) for column in columns])
 
-    def write(self, cells: Sequence[Cell | None]) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         """Write a row."""
-        self._csv.writerow([None if cell is None else self._show(cell) for cell in cells])
+        self._csv.writerow([self._show(value) for value in values])
 
-    def _show(self, cell: Cell) -> str | None:
-        value = cell.value
+    def _show(self, value: Any) -> str | None:
+        if value is None or value is MISSING:
+            return None
         if isinstance(value, str):
             return self._text(value)
-        if isinstance(value, dict | list):
-            return self._fit(show(cell.raw))
-        return None if value is None else cell.raw
+        text = write_json(value)
+        return self._fit(show(text)) if isinstance(value, dict | list) else text
 
     def _text(self, text: str) -> str:
         shown = show(text)
@@ -95,16 +94,17 @@ class CsvWriter(Writer):
 
 
 class JsonlWriter(Writer):
-    """One JSON object a row, each value's text as output.jsonl has it; a row has no member for a cell that it lacks."""
+    """One JSON object a row, numbers as output.jsonl has them; a row has no member for a value that it lacks."""
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        self._names = [quote(column.heading) for column in columns]
+        self._names = [write_json(column.heading) for column in columns]
         self._file = path.open("w", encoding="utf-8", newline="\n")
 
-    def write(self, cells: Sequence[Cell | None]) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         """Write a row."""
-        members = [f"{name}: {cell.raw}" for name, cell in zip(self._names, cells, strict=True) if cell is not None]
-        self._file.write(escape_separators(f"{{{', '.join(members)}}}\n"))
+        members = zip(self._names, values, strict=True)
+        texts = [f"{name}: {write_json(value)}" for name, value in members if value is not MISSING]
+        self._file.write(f"{{{', '.join(texts)}}}\n")
 
     def close(self) -> None:
         """Close the file."""
@@ -129,9 +129,9 @@ class XlsxWriter(Writer):
         self._sheet.freeze_panes = "A2"
         self._append([self._text(column.heading) for column in columns])
 
-    def write(self, cells: Sequence[Cell | None]) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         """Write a row. Raises TableError for more rows than a sheet holds."""
-        self._append([None if cell is None else self._show(cell) for cell in cells])
+        self._append([self._show(value) for value in values])
 
     def _append(self, cells: list[Any]) -> None:
         self._rows += 1
@@ -139,15 +139,17 @@ class XlsxWriter(Writer):
             raise TableError(f"a sheet holds {ROWS_OF_A_SHEET:,} rows with its headings; write .csv or .parquet")
         self._sheet.append(cells)
 
-    def _show(self, cell: Cell) -> Any:
-        value, raw = cell.value, cell.raw
-        if value is None or isinstance(value, bool):
+    def _show(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if value is None or value is MISSING or isinstance(value, bool):
+            return None if value is MISSING else value
+        is_kept = isinstance(value, float) and not isinstance(value, Written)
+        if is_kept or (isinstance(value, int) and abs(value) < LARGEST_INT):
             return value
-        if isinstance(value, int) and len(raw.lstrip("-")) <= EXACT_DIGITS:
-            return value
-        if isinstance(value, float) and is_exact(raw, value):
-            return value
-        return self._text(value if isinstance(value, str) else raw)
+        if isinstance(value, Written) and value.is_exact:
+            return float(value)
+        return self._text(write_json(value))
 
     def _text(self, text: str) -> Any:
         shown = show(text)
