@@ -4,8 +4,8 @@ Reads the chunk's lines only, keeps up to MaxConcurrency requests in flight, app
 at once, and leaves one shard. A row that fails is recorded and does not fail the chunk; the chunk fails when no server
 can be had or its disk is full. After StopAt, when its model loads are spent, and when more than MaxFailedPercent of its
 rows fail, it asks nothing more and ends with a whole shard all the same, since a farm keeps nothing of a task that
-failed. On SIGTERM it sends nothing more and keeps what arrives within the notice period; the next attempt asks only for
-the rest.
+failed. On SIGTERM it sends nothing more and keeps what arrives within the notice period, or until a second SIGTERM; the
+next attempt asks only for the rest.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Chunk:
             self._give_up(Failure(TOO_MANY_FAILURES, f"{share}, more than MaxFailedPercent ({limit:g}) allows"))
 
     def _listen(self) -> asyncio.Event:
-        """On SIGTERM stop sending, and end what is in flight when the notice runs out."""
+        """On SIGTERM stop sending, and end what is in flight when the notice runs out, or at a second SIGTERM."""
         canceled = asyncio.Event()
         loop, main_task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -241,6 +241,11 @@ class Chunk:
                 main_task.cancel()
 
         def notice() -> None:
+            if canceled.is_set():
+                runner.say("canceled again: what is in flight is dropped")
+                loop.add_signal_handler(signal.SIGTERM, lambda: None)  # a third one finds nothing to hurry
+                give_up()
+                return
             canceled.set()
             self._dispatcher.stop()
             left = max(0.0, runner.notice_seconds(Path.cwd()) - NOTICE_MARGIN)

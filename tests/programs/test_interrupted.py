@@ -92,6 +92,17 @@ def test_a_canceled_chunk_takes_what_arrives_in_the_notice_period(tmp_path: Path
     assert all(server.asked[str(n)] == 1 for n in range(30))
 
 
+def test_a_second_cancel_drops_what_is_in_flight_at_once(held: Held) -> None:
+    held.session.notice(3600)
+    held.chunk.send_signal(signal.SIGTERM)
+    read_until("canceled: nothing more is sent", held.chunk)
+    held.chunk.send_signal(signal.SIGTERM)
+    ended = held.session.finish(held.chunk)
+    assert ended.status == 143
+    assert "ended with 10 of 30 rows done; they are kept" in ended.text
+    finish(held)
+
+
 def test_a_killed_chunk_loses_nothing_that_was_answered(held: Held) -> None:
     held.chunk.kill()
     held.chunk.communicate()
