@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from submission import farm_job
+from submission import merging
 
 JOB = "job-" + "a" * 32
 ENDED = "taskRunStatus: SUCCEEDED\ntaskRunStatusCounts:\n  PENDING: 0\n  SUCCEEDED: 3\n"
@@ -48,7 +48,7 @@ if sys.argv[1:3] == ["job", "download-output"] and pathlib.Path({str(tmp_path)!r
     )
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program.with_name("python")))
-    monkeypatch.setattr(farm_job, "merge", lambda _: True)
+    monkeypatch.setattr(merging, "merge", lambda _: True)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("VLLM_BATCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

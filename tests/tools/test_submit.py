@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import submit
+from local.local_job import CPU_VLLM_ARGS
+from support.local_machine import Ran
 from support.submitting import JOB, rows_file
 
 
@@ -117,14 +119,11 @@ def test_a_path_is_made_whole_also_when_the_input_is_fetched(said: Path, tmp_pat
     assert submitted_values(said)["PromptTemplateFile"] == str(tmp_path / "t.jinja")
 
 
-def test_local_runs_the_same_parameters_on_this_machine(
-    said: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[dict[str, str]] = []
-    monkeypatch.setattr(submit.run_local, "run", lambda *, parameters, **_: ran.append(parameters) or 0)
+def test_local_runs_the_same_parameters_on_this_machine(said: Path, ran: Ran, tmp_path: Path) -> None:
     file = str(rows_file(tmp_path, 500))
     assert submit.main([file, "--local", "-p", "MaxTokens=9"]) == 0
     assert submit.main([file, "--no-wait", "-p", "MaxTokens=9"]) == 0
     values = submitted_values(said)
     values.pop("JobScriptDir")
-    assert ran == [values]
+    machine_s = {"ModelName": str(tmp_path / "model"), "VllmArgs": CPU_VLLM_ARGS}
+    assert ran.jobs == [machine_s | values]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import submit
-from submission import farm_job
+from submission import farm_job, merging
 from submission.farm_job import FarmJob, FarmJobError, Note
 from support.submitting import ENDED, JOB, rows_file
 
@@ -30,7 +30,7 @@ def test_resume_goes_on_with_a_noted_job_and_asks_for_folders_where_none_is_note
     said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merged: list[dict[str, str]] = []
-    monkeypatch.setattr(farm_job, "merge", lambda parameters: merged.append(parameters) or True)
+    monkeypatch.setattr(merging, "merge", lambda parameters: merged.append(parameters) or True)
     submit.main([str(rows_file(tmp_path, 5)), "--no-wait", "-p", "MaxTokens=9"])
     assert submit.main(["--resume", JOB]) == 0
     assert merged[-1]["MaxTokens"] == "9"
@@ -46,23 +46,24 @@ def test_resume_goes_on_with_a_noted_job_and_asks_for_folders_where_none_is_note
 
 
 @pytest.mark.parametrize(
-    ("details", "status", "progress"),
+    ("details", "status", "progress", "done"),
     [
-        (ENDED, "SUCCEEDED", "3 of 3 tasks done"),
+        (ENDED, "SUCCEEDED", "3 of 3 tasks done", 3),
         (
             "taskRunStatus: RUNNING\ntaskRunStatusCounts:\n  RUNNING: 2\n  FAILED: 1\n  SUCCEEDED: 4\nother: 9\n",
             "RUNNING",
             "4 of 7 tasks done, 2 running, 1 failed",
+            4,
         ),
-        ("lifecycleStatus: CREATE_IN_PROGRESS\n", "", ""),
-        ("lifecycleStatus: CREATE_FAILED\n", "CREATE_FAILED", ""),
-        ("lifecycleStatus: UPDATE_SUCCEEDED\ntaskRunStatus: READY\n", "READY", ""),
-        ("", "", ""),
+        ("lifecycleStatus: CREATE_IN_PROGRESS\n", "", "", 0),
+        ("lifecycleStatus: CREATE_FAILED\n", "CREATE_FAILED", "", 0),
+        ("lifecycleStatus: UPDATE_SUCCEEDED\ntaskRunStatus: READY\n", "READY", "", 0),
+        ("", "", "", 0),
     ],
     ids=["ended", "at work", "being made", "never made", "changed", "nothing"],
 )
-def test_the_progress_is_read_from_what_deadline_prints(details: str, status: str, progress: str) -> None:
-    assert farm_job.progress_in(details) == (status, progress)
+def test_the_progress_is_read_from_what_deadline_prints(details: str, status: str, progress: str, done: int) -> None:
+    assert farm_job.read_progress(details) == (status, progress, done)
 
 
 def test_a_network_that_is_away_for_a_while_ends_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +120,7 @@ def test_the_real_deadline_s_usage_error_is_one(tmp_path: Path, monkeypatch: pyt
 def test_a_job_that_failed_is_downloaded_and_merged_and_ends_with_1(
     said: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FarmJob, "wait", lambda _: "FAILED")
+    monkeypatch.setattr(FarmJob, "wait", lambda *_: "FAILED")
     assert submit.main([str(rows_file(tmp_path, 5))]) == 1
     assert "download-output" in said.read_text(encoding="utf-8")
 

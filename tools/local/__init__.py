@@ -1,1 +1,1 @@
-"""What running on one machine needs: openjd's log, and a small model made of a package."""
+"""One job on this machine: its environment, openjd and its log, and a small model made of a package."""

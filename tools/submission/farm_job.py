@@ -7,22 +7,21 @@ that another terminal can fetch the results.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import bundle
 from host import files, runner
-from job.parameters import FILES, SECRETS, flag
+from job.parameters import FILES, SECRETS
 from setup_env import cache, say
 
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
@@ -31,7 +30,6 @@ USAGE = 2  # exit status of `deadline` for a command that it does not understand
 ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELED", "SUSPENDED", "NOT_COMPATIBLE", "CREATE_FAILED", "UPLOAD_FAILED"})
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 20.0  # seconds between two looks at a job
 PATIENCE = 10  # looks that may fail one after another while the network is away
-SAID = "| "  # before every line that a worker program says to people
 
 
 class FarmJobError(Exception):
@@ -137,8 +135,11 @@ class FarmJob:
             raise NoJob("deadline named no job: see above")
         return cls(found[0], options)
 
-    def wait(self) -> str:
-        """Show the job's progress until it has ended; return its status. Raises FarmJobError."""
+    def wait(self, watch: Callable[[Progress], None] = lambda _: None) -> str:
+        """Show the job's progress until it has ended; return its status. Raises FarmJobError.
+
+        watch: is told of the progress at each look.
+        """
         shown, pause, failures = "", FIRST_PAUSE, 0
         while True:
             try:
@@ -155,19 +156,31 @@ class FarmJob:
                         f"  deadline gave no answer and is asked again: {runner.printable(str(error).splitlines()[-1])}"
                     )
                 details = ""
-            status, progress = progress_in(details)
-            if progress and progress != shown:
-                shown, pause = progress, FIRST_PAUSE
-                say(f"  {progress}")
-            if status in ENDED:
-                return status
+            progress = read_progress(details)
+            if progress.text and progress.text != shown:
+                shown, pause = progress.text, FIRST_PAUSE
+                say(f"  {progress.text}")
+            if progress.status in ENDED:
+                return progress.status
+            watch(progress)
             time.sleep(pause)
             pause = min(LONGEST_PAUSE, pause * 1.5)
 
     def download(self) -> None:
         """Download the job's output to where its parameters say, replacing what an earlier job left under one name."""
+        self._download("OVERWRITE")
+
+    def fetch(self) -> None:
+        """Download what is new of a job that runs: a shard has a name of its own, so that what is there stays."""
+        self._download("SKIP")
+
+    def _download(self, conflicts: str) -> None:
         command = ("job", "download-output", "--job-id", self.id, *self.options)
-        deadline(*command, "--conflict-resolution", "OVERWRITE", "--yes", "--output", "verbose")
+        deadline(*command, "--conflict-resolution", conflicts, "--yes", "--output", "verbose")
+
+    def cancel(self) -> None:
+        """Cancel the job; what its finished tasks left stays."""
+        deadline("job", "cancel", "--job-id", self.id, *self.options, "--yes")
 
 
 def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
@@ -186,33 +199,19 @@ def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
     return sorted({*files, values["OutputDir"], values["JobScriptDir"]})
 
 
-def progress_in(details: str) -> tuple[str, str]:
-    """Return a job's status and a line about its tasks, from what `deadline job get` prints."""
+class Progress(NamedTuple):
+    """How far a job is: its status, a line about its tasks, and how many of them are done."""
+
+    status: str
+    text: str
+    done: int
+
+
+def read_progress(details: str) -> Progress:
+    """Return a job's progress from what `deadline job get` prints."""
     status = re.search(r"^(?:taskRunStatus: |lifecycleStatus: (?=\w+_FAILED))(\w+)", details, re.MULTILINE)
     block = re.search(r"^taskRunStatusCounts:\n((?:[ \t]+\w+: \d+\n?)+)", details, re.MULTILINE)
     counts = {name: int(count) for name, count in re.findall(r"(\w+): (\d+)", block[1])} if block else {}
     told = [f"{counts.get('SUCCEEDED', 0)} of {sum(counts.values())} tasks done"]
     told += [f"{counts[name]} {name.lower()}" for name in ("RUNNING", "FAILED", "CANCELED") if counts.get(name)]
-    return status[1] if status else "", ", ".join(told) if counts else ""
-
-
-def merge(parameters: Mapping[str, str]) -> bool:
-    """Merge every shard in OutputDir with the original input, as step Aggregate does; return whether that went well."""
-    if not parameters.get("InputFile"):
-        say("The input is an InputUrl, so shards of earlier jobs are not merged here")
-        return True
-    if importlib.util.find_spec("jinja2") is None:
-        say("Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2")
-        return True
-    command = [sys.executable, "-B", str(bundle.SCRIPTS / "aggregate.py")]
-    command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
-    command += [f"{flag(name)}={parameters[name]}" for name in ("Prompts", "BlockSize") if name in parameters]
-    done = subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"}, check=False
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith(SAID):
-            say(line.removeprefix(SAID))
-    if done.returncode != 0:
-        say(done.stderr[-2000:])
-    return done.returncode == 0
+    return Progress(status[1] if status else "", ", ".join(told) if counts else "", counts.get("SUCCEEDED", 0))

@@ -1,0 +1,60 @@
+"""Merging what jobs left in a folder into the finished files, as step Aggregate does, and showing where they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import bundle
+from job.parameters import flag
+from setup_env import say
+
+SAID = "| "  # before every line that a worker program says to people
+
+
+def merge(
+    parameters: Mapping[str, str], *, python: Path | None = None, price: float | None = None, unfinished: str = ""
+) -> bool:
+    """Merge every shard in OutputDir with the original input, as step Aggregate does; return whether that went well.
+
+    python: one that has jinja2, where this one may lack it. price: dollars an hour of one worker. unfinished: how far a
+    job is that still runs; the files say so, and the terminal shows nothing of a merge that went well.
+    """
+    if not parameters.get("InputFile"):
+        say("The input is an InputUrl, so shards of earlier jobs are not merged here")
+        return True
+    if python is None and importlib.util.find_spec("jinja2") is None:
+        say("Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2")
+        return True
+    command = [str(python or sys.executable), "-B", str(bundle.SCRIPTS / "aggregate.py")]
+    command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
+    command += [f"{flag(name)}={parameters[name]}" for name in ("Prompts", "BlockSize") if name in parameters]
+    command += [f"--price-per-hour={price}"] if price is not None else []
+    command += [f"--unfinished={unfinished}"] if unfinished else []
+    done = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"}, check=False
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith(SAID) and not (unfinished and done.returncode == 0):
+            say(line.removeprefix(SAID))
+    if done.returncode != 0:
+        say(done.stderr[-2000:])
+    return done.returncode == 0
+
+
+def has_shards(output: Path) -> bool:
+    """Tell whether any answer may lie in a folder of finished files."""
+    return any((output / "results").glob("*lines-*"))
+
+
+def show_page(output: Path) -> bool:
+    """Print the path of results.html on stdout; return whether there is one."""
+    page = output / "results.html"
+    if page.is_file():
+        say("\nOpen this in any browser:")
+        print(page, flush=True)
+    return page.is_file()

@@ -1,0 +1,164 @@
+"""What a person asks for: the options that submit.py and run_local.py share, and the checked request made of them.
+
+A request is the whole of what is wanted: every line, under the template's parameters as texts. Which of its lines a job
+then asks is `missing.py`'s. Reads the input to check it, by the worker's own rules; writes a copy of an input that the
+job's finished files would replace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking import advice, inspection
+from host import runner
+from job.moment import write_moment
+from job.parameters import BY_NAME, FILES
+from setup_env import say
+
+SIZES = ("BlockSize", "ChunkSize", "TargetRuntimeSeconds")
+
+
+class RequestError(Exception):
+    """Nothing can be asked as it was requested; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that is wanted: the job's parameters as texts, and which sizes of tasks the person chose."""
+
+    parameters: dict[str, str]
+    sizes_given: frozenset[str] = frozenset()
+
+    @property
+    def output(self) -> Path:
+        """Return the folder of the finished files."""
+        return Path(self.parameters["OutputDir"]) / "output"
+
+    def with_defaults(self, values: Mapping[str, str]) -> Request:
+        """Return the request with values for parameters that it does not set."""
+        return replace(self, parameters={**values, **self.parameters})
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what both commands take."""
+    parser.add_argument("--output-dir", type=Path, default=Path("results"), metavar="FOLDER", help="default: ./results")
+    parser.add_argument("--prompts", metavar="RANGE", help="lines to run, such as 1-10 or 2,5,8-9 (default: every one)")
+    parser.add_argument(
+        "-p", dest="parameters", action="append", default=[], type=split_parameter, metavar="NAME=VALUE",
+        help="set any parameter of the template; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--within", dest="parameters", action="append", type=stop_within, metavar="TIME",
+        help="ask nothing after so long, such as 2h or 90m; the job still ends in results",
+    )  # fmt: skip
+    parser.add_argument("-v", "--verbose", action="store_true", help="on this machine: show everything openjd says")
+
+
+def split_parameter(text: str) -> tuple[str, str]:
+    """Split NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def stop_within(text: str) -> tuple[str, str]:
+    """Return the StopAt that is so far from now: `2h`, `90m`, `1h30m`, `1d`."""
+    parts = re.fullmatch(r"(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", text.strip())
+    numbers = [int(part or 0) for part in parts.groups()] if parts else []
+    seconds = sum(number * unit for number, unit in zip(numbers, (86400, 3600, 60, 1), strict=False))
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 2h, 90m or 1h30m")
+    return "StopAt", write_moment(time.time() + seconds)
+
+
+def read_request(asked: argparse.Namespace, file: str | Path | None) -> Request:
+    """Return the request of a command line, checked, its sizes chosen where nothing sets them. Raises RequestError."""
+    given = dict(asked.parameters)
+    if file:
+        given["InputFile"] = make_whole(file)
+    if asked.prompts:
+        given["Prompts"] = asked.prompts
+    chosen = {"OutputDir": str(asked.output_dir), **given}
+    _refuse_unusable(chosen)
+    for name in ("OutputDir", *FILES):
+        if chosen.get(name):
+            chosen[name] = make_whole(chosen[name])
+    sizes_given = frozenset(SIZES) & chosen.keys()
+    if not chosen.get("InputFile"):
+        if not (chosen.get("InputUrl") and chosen.get("Prompts")):
+            raise RequestError("name the file to run, or give -p InputUrl=... with --prompts")
+        say("InputUrl is not checked: it is fetched on the worker")
+        return Request(chosen, sizes_given)
+    _refuse_missing(Path(chosen["InputFile"]), Path(chosen["OutputDir"]))
+    if inspection.is_all(chosen.get("Prompts", "all")):
+        chosen.pop("Prompts", None)
+        chosen = {**_suit_sizes(chosen), **chosen}
+    else:
+        _show_check(chosen)
+    file = _out_of_the_way(Path(chosen["InputFile"]), Path(chosen["OutputDir"]))
+    return Request({**chosen, "InputFile": str(file)}, sizes_given)
+
+
+def make_whole(path: str | Path) -> str:
+    """Return an absolute path without "..", which leads nowhere in a worker's copy of a folder; links stay."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would put a link's target in the place of its name
+
+
+def _refuse_unusable(chosen: Mapping[str, str]) -> None:
+    """Raise RequestError for a name that no parameter has, and JobError for a value that its parameter cannot have."""
+    for name in chosen.keys() - BY_NAME.keys():
+        close = difflib.get_close_matches(name, BY_NAME, n=1)
+        raise RequestError(f"there is no parameter {name}" + (f"; did you mean {close[0]}?" if close else ""))
+    inspection.read_values(chosen)
+
+
+def _refuse_missing(file: Path, output_dir: Path) -> None:
+    if not file.is_file():
+        raise RequestError(f"there is no file {file}")
+    if file.resolve() == (output_dir / "output" / "retry.jsonl").resolve() and not file.stat().st_size:
+        raise RequestError("retry.jsonl is empty: no line is left to run again")
+
+
+def _out_of_the_way(file: Path, output_dir: Path) -> Path:
+    """Return the input, or a copy where it is one of the files that the job's end will replace (retry.jsonl)."""
+    if file.parent.resolve() != (output_dir / "output").resolve():
+        return file
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    copy = output_dir / f"input-{digest[:12]}{''.join(file.suffixes)}"
+    if not copy.exists():
+        shutil.copy(file, copy)
+    say(f"the input is copied to {copy}, since the finished files will replace {file.name}")
+    return copy
+
+
+def _suit_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Show what check.py finds in the whole file; return the sizes that suit it. Raises RequestError."""
+    found = _show_check({**chosen, "Prompts": "all"})
+    sizes = advice.suggested(chosen, found.source.lines)
+    say("sizes: " + " ".join(f"{name}={value}" for name, value in sizes.items()))
+    return sizes
+
+
+def _show_check(chosen: Mapping[str, str]) -> inspection.Checked:
+    """Check the input and show what is found. Raises RequestError when no row could succeed."""
+    try:
+        found = inspection.check(chosen)
+    except inspection.UNUSABLE as error:
+        raise RequestError(str(error)) from None
+    say(f"{found.source.name}: {found.census.sound:,} of {found.census.nonblank:,} rows are fine")
+    for line in [*inspection.problems(found), *(f"note: {note}" for note in inspection.notes(found))]:
+        say(runner.printable(line))
+    if found.census.hopeless:
+        raise RequestError("no row could be answered; see above")
+    return found
