@@ -2,7 +2,8 @@
 
 Reads OutputDir/output/results and the input; writes output.jsonl, errors.jsonl, retry.jsonl, summary.json and
 results.html beside it, each whole. Proves that every requested line has exactly one result, and gives those without one
-an error of their own. Running it again over the same shards changes nothing.
+an error of their own. A result counts for a line where it was asked the line's own question: on the terms that the
+command line gives, or else on those of the newest shard. Running it again over the same shards changes nothing.
 
 By hand: python scripts/aggregate.py --input-file prompts.jsonl --output-dir results
 """
@@ -24,7 +25,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,19 +34,19 @@ from job import arguments, parameters
 from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
 from page.writer import Page, PageReport
-from results import shards, summary
+from results import shards, summary, terms
 from results.delivery import deliver
-from results.in_order import Raws, Results, make_page_row
+from results.in_order import Results, make_page_row
 from results.late import wait_for_shards
 from results.merge import Merge
 from results.retry import DAMAGED, Retry, find_input
+from results.terms import Terms
 from rows import ranges, reserve, source
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 _REPLACED = (
     "the finished files here were those of another input ({name!r}, {lines:,} lines) and are replaced; its answers are "
-    "still in results/. A file whose lines were changed is another input: give each an OutputDir of its own, and merge "
-    "the first once more"
+    "still in results/"
 )
 EXPECTED = (JobError, source.SourceError, transfer.TransferError, ranges.RangeError, OSError)
 
@@ -59,8 +60,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Merge the shards of a job into output.jsonl and results.html.")
     parser.add_argument("--session-dir", type=Path, help="the session's own folder; a temporary one by default")
     parser.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
-    arguments.add_parameters(parser, ("InputFile", "InputUrl", "OutputUrl", "Prompts", "BlockSize"))
-    parser.set_defaults(Prompts=None, BlockSize=None)  # the shards tell what was asked for
+    told = ("Prompts", "BlockSize", *terms.NAMES)
+    arguments.add_parameters(parser, ("InputFile", "InputUrl", "OutputUrl", *told))
+    parser.set_defaults(**dict.fromkeys(told))  # the shards tell what was asked for
     return parser
 
 
@@ -104,9 +106,14 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
     found, notes = _find_source(given, output, session)
     if "DEADLINE_JOB_ID" in os.environ and given["Prompts"]:
         wait_for_shards(output / "results", found.sha256, given)
-    merge = Merge(find_input(found, output / "results"), notes=notes)
-    merge.take(output / "results")
+    merge = Merge(find_input(found, output / "results"), _find_terms(given), notes=notes)
     _request(merge, given)
+    merge.take(output / "results")
+    if not merge.requested:
+        raise source.SourceError(
+            f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "
+            "check the input file and the folder"
+        )
     values = _job_values(merge, given, output)
     field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
     with contextlib.closing(merge), Page(output) as page:
@@ -165,15 +172,20 @@ def _request(merge: Merge, given: Mapping[str, Any]) -> None:
     if given["Prompts"]:
         own = ranges.of_values(given["Prompts"], given["BlockSize"] or 1)
         merge.requested |= own if merge.input.retry is None else merge.input.retry.translate(own)
-    if not merge.requested:
-        raise source.SourceError(
-            f"there is no shard of {merge.input.name} in OutputDir/output/results, and no range was asked for; "
-            "check the input file and the folder"
-        )
+
+
+def _find_terms(given: Mapping[str, Any]) -> Terms | None:
+    """Return the terms that the command line gives, or None where it gives none. Raises JobError."""
+    told = _told(given, terms.NAMES)
+    return Terms.of({**parameters.defaults(), **told}) if told else None
+
+
+def _told(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: given[name] for name in names if given[name] is not None}
 
 
 def _job_values(merge: Merge, given: Mapping[str, Any], output: Path) -> dict[str, Any]:
-    """Return what is known of the job's parameters: from the newest shard, else from this input's finished files.
+    """Return what is known of the job's parameters: as given, of the newest shard, or of this input's finished files.
 
     Finished files of another input are replaced, which is said.
     """
@@ -182,7 +194,7 @@ def _job_values(merge: Merge, given: Mapping[str, Any], output: Path) -> dict[st
     if old["input"]["sha256"] and not same:
         merge.notes.append(_REPLACED.format(**old["input"]))
     recorded = (merge.newest.header.parameters if merge.newest else {}) or (old["parameters"] if same else {})
-    return {**recorded, **{name: given[name] for name in ("Prompts", "BlockSize") if given[name]}}
+    return {**recorded, **_told(given, ("Prompts", "BlockSize", *terms.NAMES))}
 
 
 def _old_summary(output: Path) -> dict[str, Any]:
@@ -200,7 +212,7 @@ def _old_summary(output: Path) -> dict[str, Any]:
 def _write_rows(results: Results, output: Path, page: Page) -> summary.Counts:
     """Write output.jsonl, errors.jsonl and retry.jsonl, give the page its rows, and count, all in one pass."""
     counts = summary.Counts()
-    inputs = Raws(results.merge.input, iter(results.present))
+    inputs = results.merge.input.find_raws(results.present)
     digest = hashlib.sha256()
     retried, blank = array.array("Q"), array.array("Q")
     with contextlib.ExitStack() as stack:

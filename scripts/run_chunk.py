@@ -29,6 +29,7 @@ from asking.patience import Patience
 from asking.pending import Pending, prepare
 from asking.progress import Progress
 from asking.trust import Trust
+from asking.twins import Twins
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
 from engine.address import read_key
@@ -36,7 +37,6 @@ from engine.note import ServerError, ServerGone, load_note
 from engine.watch import Watch
 from host import files, runner, transfer
 from job import arguments, parameters
-from job.defaults import read_defaults
 from job.moment import read_moment
 from job.parameters import JobError
 from results import shards
@@ -44,6 +44,7 @@ from results.kept import Keeper
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
 from results.record import Record, keep_input
+from results.terms import Terms
 from rows import ranges, source
 from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
@@ -88,12 +89,14 @@ class Chunk:
         self._session, self._note = session, load_note(session)
         self._served = self._note.served
         values = self._values = arguments.read_note(session)
-        self._defaults = read_defaults(values)
+        self._terms = Terms.of(values)
+        self._defaults = self._terms.defaults
         self._source = source.prepare(values["InputFile"], "", session, runner.say)
         self._lines = ranges.of_values(chunk, values["BlockSize"])
         self._folder = output_dir / "output" / "results"
         self._watch = Watch(session, self._note, read_key())
         self._has_told_model = False
+        self._twins = Twins()
         self._progress = Progress(len(self._lines.up_to(self._source.lines)))
         self._unasked: Failure | None = None  # what becomes of the rows that are not asked any more
 
@@ -160,7 +163,8 @@ class Chunk:
     def _header(self) -> shards.Header:
         values, found = self._values, self._source
         farm_job = os.environ.get("DEADLINE_JOB_ID", "")
-        asked = (arguments.fingerprint(values), found.sha256, self._note.identity)
+        lines = (found.sha256, values["Prompts"], str(values["BlockSize"]))
+        asked = (self._terms.fingerprint, values["OutputField"], str(values["MaxModelLen"]), *lines)
         return shards.Header(
             input_sha256=found.sha256,
             input_name=found.name,
@@ -173,6 +177,8 @@ class Chunk:
             worker=os.environ.get("DEADLINE_WORKER_ID") or socket.gethostname(),
             created=time.time(),
             parameters=parameters.record(values),
+            terms=self._terms,
+            served=self._served,
         )
 
     def _make_dispatcher(self) -> Dispatcher:
@@ -199,7 +205,7 @@ class Chunk:
             return None
         try:
             line = read_line(line)
-            pending = prepare(line, self._defaults, self._served)
+            pending = prepare(line, self._defaults, self._served, self._terms.server)
         except Exception as error:  # noqa: BLE001 - what nobody thought of may cost this row, not the others
             self._add(record_failure(line, Failure.of(error), self._defaults), line.raw)
             return None
@@ -207,12 +213,20 @@ class Chunk:
             self._has_told_model = True
             named = runner.printable(pending.ask.replaced, 100)
             runner.say(f"rows name another model ({named}): {self._served.model} answers for it (ModelInRows)")
-        return pending
+        if answer := self._twins.find_answer(pending):
+            self._record(pending, answer, shared=True)
+            return None
+        return None if self._twins.must_wait(pending) else pending
 
     def _settle(self, pending: Pending, outcome: Answer | Failure) -> None:
-        """Record what became of a row."""
+        """Record what became of a row, and of those that wait for its answer."""
+        self._record(pending, outcome)
+        for twin in self._twins.release(pending, outcome):
+            self._record(twin, outcome, shared=True)
+
+    def _record(self, pending: Pending, outcome: Answer | Failure, *, shared: bool = False) -> None:
         seconds = time.monotonic() - pending.begun if pending.started else 0.0
-        sent = Sent(pending.ask, pending.attempts, pending.started, seconds)
+        sent = Sent(pending.ask, pending.question, pending.attempts, pending.started, seconds, shared)
         if isinstance(outcome, Answer):
             record = record_answer(pending.line, sent, outcome, self._defaults)
         else:

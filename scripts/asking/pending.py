@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from dialects.exchange import Ask
 from dialects.line import RowLine
-from dialects.models import choose_model
+from dialects.question import NO_QUESTION, Question, make_ask, name_question
 from engine.facts import Served
 from job.defaults import Defaults
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A row, its request, the request's bytes, and its attempts so far.
+    """A row, its request, the request's bytes, the question that it is, and its attempts so far.
 
     `started` is when its first attempt began, in seconds since 1970, 0 before; `begun` is the same moment by the clock
     that only goes forward, for durations. `deaths` and `seen_alone` are for `Suspects`.
@@ -23,6 +23,7 @@ class Pending:
     line: RowLine
     ask: Ask
     encoded: bytes
+    question: Question = NO_QUESTION
     attempts: int = 0
     started: float = 0.0
     begun: float = 0.0
@@ -39,7 +40,7 @@ class Pending:
         self.ask, self.encoded = ask, ask.encode()
 
 
-def prepare(line: RowLine, defaults: Defaults, served: Served) -> Pending:
-    """Return a row with its request. Raises RowError for a row that cannot be asked."""
-    ask = choose_model(line.dialect.ask(line.row, defaults, served), defaults.model_in_rows, served)
-    return Pending(line, ask, ask.encode())
+def prepare(line: RowLine, defaults: Defaults, served: Served, server: str) -> Pending:
+    """Return a row with its request to a server. Raises RowError for a row that cannot be asked."""
+    ask = make_ask(line, defaults, served)
+    return Pending(line, ask, ask.encode(), name_question(line.dialect.NAME, ask, server))

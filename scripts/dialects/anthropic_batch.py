@@ -6,6 +6,7 @@ Source: Anthropic API reference, "Message Batches" and "Errors".
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, check_messages, refuse_stream, require
@@ -48,19 +49,19 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     return apply_defaults(MESSAGES, params, defaults, served)
 
 
-def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-    """Return the line with the message as the server wrote it."""
+def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+    """Return the result with the message as the server wrote it."""
     check_schema(ask, answer, defaults)
-    return _line(row, f'{{"type": "succeeded", "message": {answer.text}}}')
+    return {"result": f'{{"type": "succeeded", "message": {answer.text}}}'}
 
 
-def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
-    """Return the line with an error in the API's own shape."""
+def read_failure(failure: Failure) -> dict[str, str]:
+    """Return the result with an error in the API's own shape."""
     own = _anthropic_error(failure.body)
     if own is None:
         kind = _TYPES.get(failure.http_status, "api_error")
         own = quote({"type": "error", "error": {"type": kind, "message": failure.message}})
-    return _line(row, f'{{"type": "errored", "error": {own}}}')
+    return {"result": f'{{"type": "errored", "error": {own}}}'}
 
 
 def _anthropic_error(body: str) -> str | None:
@@ -70,5 +71,6 @@ def _anthropic_error(body: str) -> str | None:
     return body if isinstance(error, dict) and str(error.get("type")).endswith("_error") else None
 
 
-def _line(row: Row, result: str) -> str:
-    return f'{{"custom_id": {row.raw("custom_id")}, "result": {result}}}'
+def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+    """Return the API's line."""
+    return f'{{"custom_id": {row.raw("custom_id")}, "result": {results["result"]}}}'

@@ -1,6 +1,7 @@
 """What every dialect can do, and what all of them share: the job's defaults, routes, and checks of a row's fields.
 
-A dialect is a module with NAME, MARKS, `ask`, `write_answer` and `write_failure`.
+A dialect is a module with NAME, MARKS, `ask`, `read_answer`, `read_failure` and `write`. What it reads of an answer is
+written to any row that asks the same, then or years later.
 """
 
 from __future__ import annotations
@@ -37,11 +38,14 @@ class Dialect(Protocol):
     def ask(self, row: Row, defaults: Defaults, served: Served) -> Ask:
         """Return the row's request. Raises RowError for a row that cannot be asked."""
 
-    def write_answer(self, row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-        """Return the output line of an answered row. Raises RowError when the answer is not what was asked for."""
+    def read_answer(self, ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+        """Return what an answer adds to a row, name to JSON text. Raises RowError when it is not what was asked for."""
 
-    def write_failure(self, row: Row, failure: Failure, defaults: Defaults) -> str:
-        """Return the output line of a failed row."""
+    def read_failure(self, failure: Failure) -> dict[str, str]:
+        """Return what a failure adds to a row, name to JSON text."""
+
+    def write(self, row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+        """Return the output line of a row: what was read of its answer or of its failure stands last in it."""
 
 
 def apply_defaults(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:

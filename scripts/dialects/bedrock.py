@@ -5,6 +5,7 @@ Source: Amazon Bedrock user guide, "Format and upload your batch inference data"
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
@@ -92,14 +93,17 @@ def _text(system: Any) -> str:
     return system or ""
 
 
-def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-    """Return the record with the response body as `modelOutput`."""
+def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+    """Return the response body as `modelOutput`."""
     check_schema(ask, answer, defaults)
-    return row.extend({"modelOutput": answer.text}, MARKS.added)
+    return {"modelOutput": answer.text}
 
 
-def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
-    """Return the record with its error."""
-    return row.extend(
-        {"error": quote({"errorCode": failure.http_status, "errorMessage": failure.message})}, MARKS.added
-    )
+def read_failure(failure: Failure) -> dict[str, str]:
+    """Return the record's error."""
+    return {"error": quote({"errorCode": failure.http_status, "errorMessage": failure.message})}
+
+
+def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+    """Return the record with the results."""
+    return row.extend(results, MARKS.added)

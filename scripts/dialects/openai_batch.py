@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Mapping
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, refuse_stream, require, route_of
@@ -42,20 +43,22 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     return apply_defaults(route, body, defaults, served)
 
 
-def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-    """Return the Batch API's line, the response body as the server wrote it."""
+def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+    """Return the response, its body as the server wrote it."""
     check_schema(ask, answer, defaults)
-    return _line(row, _response(answer.status, answer.request_id, answer.text), "null")
+    return {"response": _response(answer.status, answer.request_id, answer.text), "error": "null"}
 
 
-def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
+def read_failure(failure: Failure) -> dict[str, str]:
     """Return an HTTP failure as a response with its status and body, any other failure as an error."""
     if failure.status is not None and failure.body:
-        return _line(row, _response(failure.status, "", failure.body), "null")
-    return _line(row, "null", quote({"code": failure.code, "message": failure.message}))
+        return {"response": _response(failure.status, "", failure.body), "error": "null"}
+    return {"response": "null", "error": quote({"code": failure.code, "message": failure.message})}
 
 
-def _line(row: Row, response: str, error: str) -> str:
+def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+    """Return the Batch API's line."""
+    response, error = results["response"], results["error"]
     whole = f"{row.line}\0{row.text}\0{response}\0{error}"  # the same line again when the same result is merged again
     own = quote(f"batch_req_{hashlib.sha256(whole.encode()).hexdigest()[:32]}")
     return f'{{"id": {own}, "custom_id": {row.raw("custom_id")}, "response": {response}, "error": {error}}}'

@@ -171,13 +171,19 @@ def _pairs(fields: Mapping[str, Any], route: str, served: Served) -> dict[str, A
     return {"model": served.model, **body}
 
 
-def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-    """Return the row with the results of its endpoint."""
+def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+    """Return the results of the row's endpoint."""
     results = answers.read_results(ask, answer, defaults)
     answers.check_schema(ask, answer, defaults)
-    return row.extend({name: quote(value) for name, value in results.items()}, answers.find_earlier(row.fields))
+    return {name: quote(value) for name, value in results.items()}
 
 
-def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
-    """Return the row with its error; a field named like the answer's is not the answer, and moves away."""
-    return row.extend({"error": failure.as_json()}, answers.find_earlier(row.fields) | {defaults.output_field})
+def read_failure(failure: Failure) -> dict[str, str]:
+    """Return the row's error."""
+    return {"error": failure.as_json()}
+
+
+def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+    """Return the row with its results; beside an error a field named like the answer's is not the answer, and moves."""
+    failed = frozenset({defaults.output_field}) if "error" in results else frozenset()
+    return row.extend(results, answers.find_earlier(row.fields) | failed)

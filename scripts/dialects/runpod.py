@@ -5,6 +5,7 @@ Source: RunPod documentation, "Send requests to vLLM workers" and "OpenAI API co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
@@ -59,12 +60,17 @@ def _passed_through(route: Any, body: Any, name: str, defaults: Defaults, served
     return apply_defaults(route_of(route, served), whole, defaults, served)
 
 
-def write_answer(row: Row, ask: Ask, answer: Answer, defaults: Defaults) -> str:
-    """Return the line's fields with the endpoint's response body as `output`."""
+def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
+    """Return the endpoint's response body as `output`."""
     check_schema(ask, answer, defaults)
-    return row.extend({"status": '"COMPLETED"', "output": answer.text}, MARKS.added)
+    return {"status": '"COMPLETED"', "output": answer.text}
 
 
-def write_failure(row: Row, failure: Failure, defaults: Defaults) -> str:
-    """Return the line's fields with the error."""
-    return row.extend({"status": '"FAILED"', "error": failure.as_json()}, MARKS.added)
+def read_failure(failure: Failure) -> dict[str, str]:
+    """Return the error."""
+    return {"status": '"FAILED"', "error": failure.as_json()}
+
+
+def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
+    """Return the line's fields with the results."""
+    return row.extend(results, MARKS.added)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,16 @@ class Served:
     tokens: int | None = None
     names: frozenset[str] = frozenset()
     alone: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the facts as JSON says them, for a note."""
+        return {name: sorted(each) if isinstance(each, frozenset) else each for name, each in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """Return the facts that a note has, by this version or another. Raises TypeError for what has none."""
+        known: dict[str, Any] = {each.name: value[each.name] for each in fields(cls) if each.name in value}
+        return cls(**known | {name: frozenset(each) for name, each in known.items() if isinstance(each, list)})
 
     def has(self, route: str) -> bool:
         """Tell whether the server answers `route`; a server that lists nothing is taken at its word when asked."""

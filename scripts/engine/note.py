@@ -90,12 +90,6 @@ class Note:
                 return engine.served
         raise ServerError(_NOT_ENTERED)
 
-    @property
-    def identity(self) -> str:
-        """Return what an answer depends on of its server: two with the same one would answer alike."""
-        given = self.engines[0].url if self.external else ""
-        return json.dumps([given, self.served.model, self.settings.vllm_args, self.settings.max_model_len])
-
 
 def write_note(note: Note, folder: Path) -> None:
     """Write the note whole and for its owner only."""
@@ -131,13 +125,9 @@ def _parse_engine(value: dict[str, Any]) -> Engine:
         "state": State(value["state"]),
         "process": _parse_process(value["process"]),
         "loads": tuple(value["loads"]),
-        "served": _parse_served(served) if served else None,
+        "served": Served.from_json(served) if served else None,
     }
     return Engine(**{**value, **parsed})
-
-
-def _parse_served(value: dict[str, Any]) -> Served:
-    return Served(**{**value, "routes": frozenset(value["routes"]), "names": frozenset(value["names"])})
 
 
 def _parse_process(value: dict[str, Any] | None) -> Process | None:

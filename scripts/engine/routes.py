@@ -18,6 +18,7 @@ ROUTES: dict[str, frozenset[str]] = {
     "speech": frozenset({"/v1/audio/transcriptions", "/v1/audio/translations"}),
 }
 ANY_ROUTE = frozenset().union(*ROUTES.values())
+OF_ONE_ANSWER = ROUTES["embedding, scoring or classifying"] - {"/invocations"}  # the same whenever they are asked
 
 ENDPOINTS = {
     "auto": "auto",

@@ -7,14 +7,13 @@ a command line nor in the note: the template writes each to a file of the sessio
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from host import files
-from job.parameters import BY_NAME, FILES, SECRETS, TABLE, JobError, flag
+from job.parameters import BY_NAME, SECRETS, TABLE, JobError, flag
 
 NOTE = "parameters.json"
 
@@ -61,18 +60,3 @@ def read_note(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise JobError("the session has no parameters: its environment was not entered") from None
     return values
-
-
-def fingerprint(values: Mapping[str, Any]) -> str:
-    """Return a short name for what is asked: two runs with the same one would ask the same of the same lines.
-
-    A file counts by what it holds, not by its path, which differs from session to session.
-    """
-    asked = {each.name: values[each.name] for each in TABLE if each.asks}
-    asked |= {name: _digest(values[name]) for name in FILES if name in asked}
-    whole = json.dumps([asked, values["Prompts"], values["BlockSize"]])
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
-
-
-def _digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.routes import ANY_ROUTE, ENDPOINTS
 from job.options import BUDGET_NAMES, CONTENT, check_options
-from job.parameters import JobError
+from job.parameters import FILES, TABLE, JobError
 from job.prompt_template import PromptTemplate, TemplateError
 from rows.errors import RowError
 
@@ -41,26 +41,41 @@ class Defaults:
     model_in_rows: str = "auto"
 
 
+def read_asked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the job's parameters that ask, each file by its text: all that it takes to make its requests again.
+
+    A file that is not set is None. Raises JobError for one that cannot be read.
+    """
+    asked = {each.name: values[each.name] for each in TABLE if each.asks}
+    return asked | {name: _text_of(name, asked[name]) if asked[name] else None for name in FILES if name in asked}
+
+
 def read_defaults(values: Mapping[str, Any]) -> Defaults:
     """Read the job's parameters. Raises JobError, which names the parameter and says how to mend it."""
-    temperature = values["Temperature"]
-    options: dict[str, Any] = {"max_tokens": values["MaxTokens"]}
+    return make_defaults(read_asked(values), values)
+
+
+def make_defaults(asked: Mapping[str, Any], paths: Mapping[str, Any]) -> Defaults:
+    """Return the defaults that parameters give whose files are there by their texts; `paths` names them in messages."""
+    named = {name: f"{name} {Path(paths.get(name) or '').name}".rstrip() for name in FILES}
+    temperature = asked["Temperature"]
+    options: dict[str, Any] = {"max_tokens": asked["MaxTokens"]}
     if temperature != LEAVE_TO_MODEL:
         if not 0 <= temperature < math.inf:
             raise JobError(f"Temperature must be 0 or more, or -1 to leave it to the model; got {temperature:g}")
         options["temperature"] = temperature
-    further = _sampling_params(values["SamplingParams"])
+    further = _sampling_params(asked["SamplingParams"])
     if further.keys() & BUDGET_NAMES:
         del options["max_tokens"]
     options |= further
     return Defaults(
         options=options,
-        system_prompt=_system_prompt(values["SystemPrompt"], values["SystemPromptFile"]),
-        template=_template(values["PromptTemplateFile"]),
-        schema=_schema(values["ResponseSchemaFile"]),
-        output_field=check_output_field(values["OutputField"]),
-        endpoint=_endpoint(values["Endpoint"]),
-        model_in_rows=values["ModelInRows"],
+        system_prompt=_system_prompt(asked["SystemPrompt"], asked["SystemPromptFile"]),
+        template=_template(asked["PromptTemplateFile"], named["PromptTemplateFile"]),
+        schema=_schema(asked["ResponseSchemaFile"], named["ResponseSchemaFile"]),
+        output_field=check_output_field(asked["OutputField"]),
+        endpoint=_endpoint(asked["Endpoint"]),
+        model_in_rows=asked["ModelInRows"],
     )
 
 
@@ -93,42 +108,42 @@ def _text_of(name: str, path: str) -> str:
         raise JobError(f"{name} {path!r} cannot be read as UTF-8 text: {error}") from None
 
 
-def _system_prompt(text: str, path: str) -> str:
-    if text and path:
+def _system_prompt(text: str, of_file: str | None) -> str:
+    if text and of_file is not None:
         raise JobError("SystemPrompt and SystemPromptFile are both set; leave one of them empty")
-    return _text_of("SystemPromptFile", path) if path else text
+    return text if of_file is None else of_file
 
 
-def _template(path: str) -> PromptTemplate | None:
-    if not path:
+def _template(text: str | None, named: str) -> PromptTemplate | None:
+    if text is None:
         return None
     try:
-        return PromptTemplate(_text_of("PromptTemplateFile", path))
+        return PromptTemplate(text)
     except TemplateError as error:
-        raise JobError(f"PromptTemplateFile {Path(path).name}: {error}") from None
+        raise JobError(f"{named}: {error}") from None
 
 
-def _schema(path: str) -> dict[str, Any] | None:
-    if not path:
+def _schema(text: str | None, named: str) -> dict[str, Any] | None:
+    if text is None:
         return None
     try:
-        schema = json.loads(_text_of("ResponseSchemaFile", path))
+        schema = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise JobError(f"ResponseSchemaFile {Path(path).name} is not JSON: {error}") from None
+        raise JobError(f"{named} is not JSON: {error}") from None
     if not isinstance(schema, dict):
-        raise JobError(f"ResponseSchemaFile {Path(path).name} must hold a JSON schema, an object")
+        raise JobError(f"{named} must hold a JSON schema, an object")
     with contextlib.suppress(ImportError):  # a worker that only merges may lack it
-        _check_schema(schema, Path(path).name)
+        _check_schema(schema, named)
     return schema
 
 
-def _check_schema(schema: dict[str, Any], name: str) -> None:
+def _check_schema(schema: dict[str, Any], named: str) -> None:
     import jsonschema
 
     try:
         jsonschema.validators.validator_for(schema).check_schema(schema)
     except jsonschema.exceptions.SchemaError as error:
-        raise JobError(f"ResponseSchemaFile {name} is no JSON schema: {error.json_path}: {error.message}") from None
+        raise JobError(f"{named} is no JSON schema: {error.json_path}: {error.message}") from None
 
 
 def check_output_field(name: str) -> str:

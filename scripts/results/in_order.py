@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dialects.exchange import Failure
@@ -13,21 +11,19 @@ from dialects.line import RawLine, read_line
 from job.defaults import Defaults
 from page.writer import PageRow
 from results.merge import Merge
-from results.outcome import record_blank, record_failure
+from results.outcome import carry_over, mark_shared, record_blank, record_failure
 from results.record import Record, find_kept_input
-from results.retry import Input
 from results.shards import Shard
 from rows.errors import RowError
 from rows.ranges import Lines
 from rows.row import is_blank
 
-BATCH = 4096  # lines that are looked up together
 MISSING = Failure("missing", "no worker left a result for this line; run it again")
 
 
 @dataclass
 class Results:
-    """Every requested line's result, in input order."""
+    """Every requested line's result, in input order. `defaults` has the field that receives answers now."""
 
     merge: Merge
     defaults: Defaults
@@ -38,17 +34,41 @@ class Results:
 
     def __iter__(self) -> Iterator[tuple[int, Record, Shard | None, bytes | None]]:
         """Yield (line, record, shard or None, raw input line where the line failed and the file has it)."""
-        raws = Raws(self.merge.input, (n for n in self.present if not self.merge.has_answer(n)))
-        retry = self.merge.input.retry
+        merge = self.merge
+        raws = merge.input.find_raws(n for n in self.present if self._needs_raw(n))
+        retry = merge.input.retry
         for line in self.present:
-            raw = None if self.merge.has_answer(line) else raws.find(line)
-            if found := self.merge.record(line):
-                record, shard = found
-                yield line, record, shard, find_kept_input(record) if self.merge.input.is_absent else raw
+            raw = raws.find(line) if self._needs_raw(line) else None
+            record, shard = merge.record(line) or (None, None)
+            if record and raw is None and merge.input.is_absent:
+                raw = find_kept_input(record)
+            if record and (written := self._write(line, record, raw)):
+                yield line, written, shard, None if merge.has_answer(line) else raw
                 continue
             if retry and retry.is_blank(line):
                 raw = b""
             yield line, _missing_record(line, raw, self.defaults), None, raw
+
+    def _needs_raw(self, line: int) -> bool:
+        merge = self.merge
+        return not merge.has_answer(line) or merge.is_another_rows(line) or self._is_renamed(line)
+
+    def _is_renamed(self, line: int) -> bool:
+        """Tell whether a line's answer was given under another OutputField."""
+        return self.merge.find_field(line) != self.defaults.output_field
+
+    def _write(self, line: int, record: Record, raw: bytes | None) -> Record | None:
+        """Return a record as it is the line's: written anew where it was another row's, or has another field.
+
+        Return None where that cannot be: another row's result is none of this line.
+        """
+        merge = self.merge
+        is_another, is_renamed = merge.is_another_rows(line), merge.has_answer(line) and self._is_renamed(line)
+        if raw is not None and (is_another or is_renamed):
+            with contextlib.suppress(RowError, ValueError, KeyError):
+                record = carry_over(record, read_line(RawLine(line, raw)), merge.find_field(line), self.defaults)
+                return mark_shared(record) if merge.is_shared(line) else record
+        return None if is_another else record
 
 
 def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes) -> PageRow:
@@ -66,39 +86,6 @@ def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes) ->
         attempts=head.get("attempts", 0),
         worker=shard.header.worker if shard else "",
     )
-
-
-class Raws:
-    """Looks up lines of the input in ascending order."""
-
-    def __init__(self, source: Input, lines: Iterator[int]) -> None:
-        self._found = _read_raws(source, lines)
-        self._ahead: tuple[int, bytes] | None = None
-
-    def find(self, line: int) -> bytes | None:
-        """Return a line's bytes, or None when the job's file does not hold it: a retry.jsonl holds some lines only."""
-        while self._ahead is None or self._ahead[0] < line:
-            self._ahead = next(self._found, (sys.maxsize, b""))
-        return self._ahead[1] if self._ahead[0] == line else None
-
-
-def _read_raws(source: Input, lines: Iterator[int]) -> Iterator[tuple[int, bytes]]:
-    """Yield (line, bytes) of ascending lines, some thousands at a time: scattered ones take memory as ranges do."""
-    while batch := list(itertools.islice(lines, BATCH)):
-        yield from source.raw(Lines(_join_runs(batch)))
-
-
-def _join_runs(numbers: Iterable[int]) -> Iterator[range]:
-    """Join ascending numbers into ranges."""
-    start = stop = 0
-    for number in numbers:
-        if number != stop:
-            if stop > start:
-                yield range(start, stop)
-            start = number
-        stop = number + 1
-    if stop > start:
-        yield range(start, stop)
 
 
 def _missing_record(line: int, raw: bytes | None, defaults: Defaults) -> Record:

@@ -1,130 +1,127 @@
-"""Which result counts for each line: all shards of one input, the newer success first.
+"""Which result counts for each line of an input: the newest answer to the line's own question, whoever asked it.
 
-Memory is a few bytes a line of the input, whatever the shards hold.
+The results of a shard of the same input, asked on the same terms, are those of the lines whose numbers they have. All
+others are spares, of which the lines that lack an answer take what fits them (`fit`). Where an answer must be the same
+whenever it is asked for, one serves all lines that ask for it.
 """
 
 from __future__ import annotations
 
 import array
 import json
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from results import shards
-from results.record import Record, decode_record
-from results.retry import DAMAGED, RETRY_NAME, Input, Retry
-from results.shards import Header, Shard, ShardError
+from engine.facts import Served
+from job.parameters import BY_NAME
+from results import chosen
+from results.chosen import BY_QUESTION, SHARED, Chosen, Place
+from results.fit import Asking, Openings, fit
+from results.folder import find_shards
+from results.lookup import Lookup
+from results.reader import Reader
+from results.record import NO_KEY, Glance, Record, read_key
+from results.retry import Input
+from results.shards import Header, Shard
+from results.spans import Spans
+from results.spares import Spares
+from results.terms import Terms
 from rows.ranges import Lines, RangeError, of_values
 
-_NONE, _FAILED, _BLANK, _SUCCEEDED = range(4)  # a better result never gives way to a worse one
-_RANKS = {"failed": _FAILED, "blank": _BLANK, "succeeded": _SUCCEEDED}
-OPEN_FILES = 256
-PAUSE_SECONDS = 10  # without a row in flight: an attempt had ended, and another began
-BUFFER = 1 << 16  # bytes read of a shard at a time
+KINDS_OF_SERVER = 4  # that told different things of themselves on the same terms; more are not looked at
 
 
 @dataclass
 class Merge:
-    """The results that count, by line. Fill with `take`, then read with `record`."""
+    """The results that count, by line. Fill with `take`, then read with `record`.
+
+    `terms` are those on which the lines are asked, by default those of the newest shard that tells its own. `others`
+    counts the answers that are to other questions than the input's.
+    """
 
     input: Input
-    used: list[Shard] = field(default_factory=list)
+    terms: Terms | None = None
     notes: list[str] = field(default_factory=list)
     requested: Lines = field(default_factory=Lines)
-    spans: list[tuple[float, float]] = field(default_factory=list)  # when rows were being answered; they may overlap
+    others: int = 0
+    _read: list[tuple[Shard, Spans]] = field(default_factory=list)
+    _own: set[int] = field(default_factory=set)  # places of shards of this input, asked on these terms
+    _given: Counter[int] = field(default_factory=Counter)  # spares that lines have, by their shard
+    _spares: Spares = field(default_factory=Spares)
+    _repeats: bool = False  # one of the answers must be the same whenever it is asked for
+    _reader: Reader = field(default_factory=Reader)
 
     def __post_init__(self) -> None:
-        size = self.input.lines + 1
-        self._shard = array.array("I", bytes(4 * size))
-        self._offset = array.array("Q", bytes(8 * size))
-        self._length = array.array("Q", bytes(8 * size))
-        self._time = array.array("d", bytes(8 * size))
-        self._rank = bytearray(size)
-        self._translations: list[Retry | None] = []
-        self._requests: set[tuple[str, int, int]] = set()
-        self._files: dict[int, BinaryIO] = {}
+        self._chosen = Chosen(self.input.lines)
+        self._requests: set[tuple[str, int]] = set()
+        self._fields: list[str] = []  # OutputField of each shard's job
 
     def take(self, folder: Path) -> None:
-        """Take every shard of the input in a folder; what is left alone is noted."""
-        retries = self._find_retries(folder)
-        foreign: dict[str, int] = {}
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if RETRY_NAME.fullmatch(path.name) or _is_hidden(path):
-                continue
-            shard = self._open(path)
-            if shard is None:
-                continue
-            sha256 = shard.header.input_sha256
-            if sha256 != self.input.sha256 and sha256 not in retries:
-                foreign[shard.header.input_name] = foreign.get(shard.header.input_name, 0) + 1
-                continue
-            for retry in retries.get(sha256, [None]):
-                self._take_shard(shard, retry)
-        models = sorted({shard.header.model for shard in self.used})
-        if len(models) > 1:
-            self.notes.append(f"the answers are those of {len(models)} models: {', '.join(map(repr, models))}")
-        for name, count in foreign.items():
-            self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
+        """Take what fits of every shard in a folder; what is left alone is noted."""
+        found = list(find_shards(folder, self.notes))
+        told = [shard.header for shard in found if shard.header.terms]
+        if self.terms is None and told:
+            self.terms = max(told, key=lambda header: header.created).terms
+        own = [shard for shard in found if self._is_own(shard.header)]
+        for shard in found:
+            if shard.header.terms and not self._is_own(shard.header):
+                self._take_spares(shard)
+        elsewhere = self._spares.by_question(range(len(self._spares)))
+        for shard in own:
+            self._take_own(shard, elsewhere)
+        if self.terms and (len(self._spares) or self._repeats):
+            self._fit(self.terms)
+        self._count_others(elsewhere)
+        self._note([shard.header for shard in found])
 
-    def _find_retries(self, folder: Path) -> dict[str, Sequence[Retry | None]]:
-        found: dict[str, list[Retry]] = {}
-        for path in sorted(folder.glob("retry-*.json")) if folder.is_dir() else ():
-            try:
-                retry = Retry.read(path)
-            except DAMAGED as error:
-                self.notes.append(f"{path.name!r} is damaged ({error}); results of that retry are left alone")
-                continue
-            if retry.of != self.input.sha256:
-                continue
-            same = found.setdefault(retry.sha256, [])
-            if all(other.lines != retry.lines for other in same):
-                same.append(retry)
-        return dict(found)
+    def _is_own(self, header: Header) -> bool:
+        """Tell whether a shard's results are those of the lines whose numbers they have."""
+        return header.input_sha256 == self.input.sha256 and (header.terms is None or self._is_same(header))
 
-    def _open(self, path: Path) -> Shard | None:
-        unfinished = shards.PARTIAL.fullmatch(path.name) is not None
-        if not unfinished and not shards.NAME.fullmatch(path.name):
-            self.notes.append(f"{path.name!r} is no shard's name and is left alone")
-            return None
-        try:
-            shard = shards.open_shard(path)
-        except (ShardError, OSError) as error:
-            self.notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
-            return None
-        if unfinished:
-            self.notes.append(f"{path.name!r} is of an interrupted chunk; what it had answered is used")
-        elif not shard.sound:
-            self.notes.append(f"{path.name!r} is damaged; its readable lines are used")
-        return shard
+    def _is_same(self, header: Header) -> bool:
+        """Tell whether a shard was asked on the terms of the merge."""
+        return bool(header.terms and self.terms and header.terms.fingerprint == self.terms.fingerprint)
 
-    def _take_shard(self, shard: Shard, retry: Retry | None) -> None:
-        place = len(self.used)
-        self.used.append(shard)
-        self._translations.append(retry)
-        self._ask(shard.header, retry)
-        first, last = float("inf"), 0.0
+    def _add(self, shard: Shard) -> tuple[int, Spans]:
+        """Add a shard to those that are read; return its number."""
+        self._read.append((shard, Spans()))
+        self._reader.paths.append(shard.path)
+        self._fields.append(shard.header.parameters.get("OutputField", BY_NAME["OutputField"].default))
+        if shard.header.input_sha256 == self.input.sha256:
+            self._ask(shard.header)
+        return len(self._read) - 1, self._read[-1][1]
+
+    def _take_spares(self, shard: Shard) -> None:
+        (number, spans), same = self._add(shard), self._is_same(shard.header)
         for offset, length, found in shard.glances():
-            line = found.line if retry is None else retry.line(found.line)
-            if not 0 < line <= self.input.lines:
-                continue
-            started = found.started or shard.header.created
-            when = started + (found.seconds or 0)
-            if last and (started > last + PAUSE_SECONDS or when < first - PAUSE_SECONDS):
-                self.spans.append((first, last))
-                first, last = started, when
-            first, last = min(first, started), max(last, when)
-            rank = _RANKS[found.status]
-            if (rank, when) >= (self._rank[line], self._time[line]):
-                self._rank[line], self._time[line] = rank, when
-                self._shard[line], self._offset[line], self._length[line] = place, offset, length
-        if last:
-            self.spans.append((first, last))
+            if found.status != "blank":
+                when = spans.add(found.started or shard.header.created, found.seconds or 0)
+                self._spares.add((number, offset, length), when, found, same=same)
 
-    def _ask(self, header: Header, retry: Retry | None) -> None:
+    def _take_own(self, shard: Shard, elsewhere: Lookup) -> None:
+        number, spans = self._add(shard)
+        self._own.add(number)
+        ranks = chosen.RANKS if shard.header.terms else {**chosen.RANKS, "succeeded": chosen.UNPROVEN}
+        for offset, length, found in shard.glances():
+            if 0 < found.line <= self.input.lines:
+                self._repeats |= found.repeats
+                self._know(found.question, elsewhere)
+                when = spans.add(found.started or shard.header.created, found.seconds or 0)
+                self._put((number, offset, length), ranks[found.status], when, found)
+
+    def _put(self, place: Place, rank: int, when: float, found: Glance) -> None:
+        """Keep the better of two results of a line at its place; another line may have the answer that gives way."""
+        line, lines = found.line, self._chosen
+        before, earlier, old = lines.rank[line], lines.when[line], lines.place(line)
+        if before == rank == chosen.SUCCEEDED and when != earlier:  # else it is one record in two files
+            self._spares.add_kept(*((old, earlier) if when > earlier else (place, when)), line)
+        lines.put(line, place, rank, when)
+
+    def _ask(self, header: Header) -> None:
         """Add what the job of a shard asked for, once for all its shards."""
-        request = (header.prompts, header.block_size, id(retry))
+        request = (header.prompts, header.block_size)
         if request in self._requests:
             return
         try:
@@ -132,7 +129,102 @@ class Merge:
             self._requests.add(request)
         except RangeError:
             asked = header.chunk()
-        self.requested |= asked if retry is None else retry.translate(asked)
+        self.requested |= asked
+
+    def _fit(self, terms: Terms) -> None:
+        """Give the lines that have no answer at their place one that fits."""
+        have = (chosen.BLANK, chosen.SUCCEEDED)
+        lines = array.array("Q", (n for n in range(1, self.input.lines + 1) if self._chosen.rank[n] not in have))
+        asked = self.requested.as_mask(self.input.lines)
+        openings = Openings(self.input, Asking(terms, self._servers(terms)), lines, bytearray(asked[n] for n in lines))
+        openings.read_rows(self._recorded_row)
+        if any(openings.open):
+            self._spares.complete(self._read_head)
+            fit(self._spares, openings, self._give)
+            if self._repeats or any(openings.repeats):
+                self._share(openings)
+        self.requested |= Lines.of(n for n in lines if self._is_carried(n))
+
+    def _servers(self, terms: Terms) -> list[Served]:
+        """Return what the servers of these terms told of themselves, the last first."""
+        headers = sorted((shard.header for shard, _ in self._read), key=lambda header: -header.created)
+        told = [header.served for header in headers if header.terms and header.terms.server == terms.server]
+        return list(dict.fromkeys(served for served in told if served))[:KINDS_OF_SERVER]
+
+    def _recorded_row(self, line: int) -> int:
+        """Return the row of a line that the input does not hold any more, as its own result tells it."""
+        record = self._reader.read(self._chosen.place(line)) if self._chosen.rank[line] else None
+        return read_key(record.head.get("row")) if record else NO_KEY
+
+    def _read_head(self, place: Place) -> dict[str, Any]:
+        record = self._reader.read(place)
+        return record.head if record else {}
+
+    def _give(self, line: int, spare: int, how: int) -> None:
+        """Give a line a spare result."""
+        spares = self._spares
+        place = spares.shard[spare], spares.offset[spare], spares.length[spare]
+        rank = chosen.FAILED if spares.failed[spare] else chosen.SUCCEEDED
+        if self._chosen.put(line, place, rank, spares.when[spare], how):
+            self._given[place[0]] += 1
+
+    def _share(self, openings: Openings) -> None:
+        """Give lines whose answer must be the same the one that another line has."""
+        for questions in openings.find_questions():
+            items = [n for n in openings.in_turn() if openings.first[n] and openings.repeats[n]]
+            wanted = Lookup(questions, items)
+            for number, (shard, _) in enumerate(self._read) if items else ():
+                for offset, length, found in shard.glances():
+                    first = wanted.first(found.question) if found.status == "succeeded" else None
+                    if first is not None and openings.open[first]:
+                        when = (found.started or shard.header.created) + (found.seconds or 0)
+                        for item in wanted.find(found.question):
+                            place, line = (number, offset, length), openings.lines[item]
+                            self._chosen.put(line, place, chosen.SUCCEEDED, when, SHARED)
+                            openings.open[item] = False
+                            self._given[number] += 1
+
+    def _know(self, question: int, elsewhere: Lookup) -> None:
+        """Note that a question is asked here, so that what was answered to it elsewhere is not to another."""
+        first = elsewhere.first(question)
+        if first is not None and not self._spares.known[first]:
+            for number in elsewhere.find(question):
+                self._spares.known[number] = True
+
+    def _count_others(self, elsewhere: Lookup) -> None:
+        """Count the answers whose question no line of the input asks."""
+        spares = self._spares
+        for number in range(len(spares)):
+            if spares.used[number]:
+                self._know(spares.question[number], elsewhere)
+        self.others = sum(not spares.known[n] for n in spares.unused(failed=False))
+
+    def _note(self, found: list[Header]) -> None:
+        untold = [header for header in found if header.terms is None]
+        foreign = Counter(header.input_name for header in untold if not self._is_own(header))
+        if any(map(self._is_own, untold)):
+            self.notes.append(
+                "some answers are of a release that did not record what was asked: they are taken by the numbers of "
+                "their lines, whatever the job's prompts and options were then"
+            )
+        models = sorted({shard.header.model for shard in self.used})
+        if len(models) > 1:
+            self.notes.append(f"the answers are those of {len(models)} models: {', '.join(map(repr, models))}")
+        if self.others:
+            many = f"{self.others:,} answers in results/ are to other questions and are"
+            one = "1 answer in results/ is to another question and is"
+            what = "it was asked with other lines, another model, other prompts or other options"
+            self.notes.append(f"{one if self.others == 1 else many} left alone ({what})")
+        for name, count in foreign.items():
+            self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
+
+    @property
+    def used(self) -> list[Shard]:
+        """Return the shards whose results are merged."""
+        return [shard for number, (shard, _) in enumerate(self._read) if self._is_used(number)]
+
+    def _is_used(self, number: int) -> bool:
+        return number in self._own or self._given[number] > 0
 
     @property
     def newest(self) -> Shard | None:
@@ -140,56 +232,51 @@ class Merge:
         return max(self.used, key=lambda shard: shard.header.created, default=None)
 
     @property
-    def started(self) -> float:
-        """Return when the first row was sent, in seconds since 1970; infinity where none was."""
-        return min((first for first, _ in self.spans), default=float("inf"))
+    def spans(self) -> list[tuple[float, float]]:
+        """Return when rows were being answered whose results are merged, in seconds since 1970; they may overlap."""
+        return [span for number, (_, spans) in enumerate(self._read) if self._is_used(number) for span in spans.all]
 
     @property
-    def finished(self) -> float:
-        """Return when the last row was answered, in seconds since 1970; 0 where none was."""
-        return max((last for _, last in self.spans), default=0.0)
-
-    def busy(self) -> float:
-        """Return the seconds in which rows were being answered: not the time between two jobs, or two attempts."""
-        seconds = until = 0.0
-        for first, last in sorted(self.spans):
-            seconds += max(0.0, last - max(first, until))
-            until = max(until, last)
-        return seconds
+    def reused(self) -> int:
+        """Return how many lines have an answer that another job than the newest was given."""
+        newest, lines = self.newest, self._chosen
+        jobs = [shard.header.job for shard, _ in self._read]
+        have = (n for n in range(1, self.input.lines + 1) if self.has_answer(n))
+        return sum(jobs[lines.shard[n]] != newest.header.job for n in have) if newest else 0
 
     def has_answer(self, line: int) -> bool:
         """Tell whether a line has an answer."""
-        return self._rank[line] == _SUCCEEDED
+        return self._chosen.rank[line] >= chosen.UNPROVEN
+
+    def _is_carried(self, line: int) -> bool:
+        """Tell whether a line's result is of a shard of another input, or was asked on other terms."""
+        return self._chosen.rank[line] != chosen.NONE and self._chosen.shard[line] not in self._own
+
+    def find_field(self, line: int) -> str:
+        """Return the OutputField of the job that a line's result is of."""
+        return self._fields[self._chosen.shard[line]]
+
+    def is_another_rows(self, line: int) -> bool:
+        """Tell whether a line's result was found by its question alone, so that it is written with another row."""
+        return self._chosen.how[line] in (BY_QUESTION, SHARED)
+
+    def is_shared(self, line: int) -> bool:
+        """Tell whether a line's result is also that of the line that was asked."""
+        return self._chosen.how[line] == SHARED
 
     def record(self, line: int) -> tuple[Record, Shard] | None:
         """Return the result that counts for a line and the shard it comes from, or None where no shard has one."""
-        if self._rank[line] == _NONE:
+        if self._chosen.rank[line] == chosen.NONE:
             return None
-        place = self._shard[line]
-        file = self._open_file(place)
-        file.seek(self._offset[line])  # lines that follow each other lie in one buffer, so that this costs no call
-        try:
-            record = decode_record(file.read(self._length[line]))
-        except (ValueError, RecursionError):  # no worker wrote it, for the shard is whole
+        place = self._chosen.place(line)
+        record = self._reader.read(place)
+        if record is None:
             return None
-        if self._translations[place] is not None and record.head.get("dialect") == "none":
+        if record.head["line"] != line and record.head.get("dialect") == "none":
             value: dict[str, Any] = {**json.loads(record.output), "line": line}
             record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
-        return record, self.used[place]
-
-    def _open_file(self, place: int) -> BinaryIO:
-        if place not in self._files:
-            if len(self._files) >= OPEN_FILES:
-                self._files.pop(next(iter(self._files))).close()
-            self._files[place] = shards.open_file(self.used[place].path, BUFFER)
-        return self._files[place]
+        return record, self._read[place[0]][0]
 
     def close(self) -> None:
         """Close the shards."""
-        while self._files:
-            self._files.popitem()[1].close()
-
-
-def _is_hidden(path: Path) -> bool:
-    """Tell whether a file is nobody's result: a temporary one, or one that the desktop or a file manager keeps."""
-    return path.name.startswith(".") and not shards.PARTIAL.fullmatch(path.name)
+        self._reader.close()

@@ -7,18 +7,22 @@ of a clock that was set back, is left out, and the answer beside it stays.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+NO_KEY = 0
 COUNT_LIMIT = 1e11  # seconds or tokens; more is no count
 _OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes inside strings are escaped
 _TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
 _FIGURES = ("started", "seconds", "in", "out", "attempts")  # what it may have
+_KEY = re.compile("[0-9a-f]{16}")
 _parse = json.JSONDecoder().raw_decode
 _GLANCE = re.compile(  # a head as `Record.encoded` writes it, its times last
-    rb'\{"line":([0-9]{1,18}),"status":"([a-z]++)"(?:,"(?!started"|seconds")[a-z_]++":(?:"[^"\\]*+"|[0-9.]++))*+'
+    rb'\{"line":([0-9]{1,18}),"status":"([a-z]++)"(?:,"row":"([0-9a-f]{16})")?+(?:,"question":"([0-9a-f]{16})[0-9a-f]*+")?+(?:,"repeats":(1))?+'
+    rb'(?:,"(?!started"|seconds"|row"|question"|repeats")[a-z_]++":(?:"[^"\\]*+"|[0-9.]++))*+'
     rb'(?:,"started":([0-9]{1,11}\.[0-9]++),"seconds":([0-9]{1,11}\.[0-9]++))?+(?:,"output":|\}\n)'
 )
 
@@ -50,12 +54,19 @@ def find_kept_input(record: Record) -> bytes | None:
 
 
 class Glance(NamedTuple):
-    """What decides between two results of a line: `started` (since 1970) and `seconds` are None where it has none."""
+    """What decides between two results of a line: `started` (since 1970) and `seconds` are None where it has none.
+
+    `row` and `question` are the beginnings of these digests as numbers, NO_KEY where the record has none.
+    `repeats` says that whoever asks the question again gets the same answer.
+    """
 
     line: int
     status: str
     started: float | None
     seconds: float | None
+    row: int
+    question: int
+    repeats: bool
 
 
 def decode_record(line: bytes) -> Record:
@@ -94,7 +105,28 @@ def _check(head: Any) -> None:
 def glance(line: bytes) -> Glance:
     """Return what a record's line says first, in half the time of `decoded`. Raises ValueError as that does."""
     if (found := _GLANCE.match(line)) and (status := found[2].decode()) in _TEXTS:
-        started, seconds = found[3], found[4]
-        return Glance(int(found[1]), status, float(started) if started else None, float(seconds) if seconds else None)
+        row, question, started, seconds = found[3], found[4], found[6], found[7]
+        return Glance(
+            int(found[1]),
+            status,
+            float(started) if started else None,
+            float(seconds) if seconds else None,
+            int(row, 16) if row else NO_KEY,
+            int(question, 16) if question else NO_KEY,
+            found[5] is not None,
+        )
     head = decode_record(line).head
-    return Glance(head["line"], head["status"], head.get("started"), head.get("seconds"))
+    keys = read_key(head.get("row")), read_key(head.get("question"))
+    times = head.get("started"), head.get("seconds")
+    return Glance(head["line"], head["status"], *times, *keys, head.get("repeats") == 1)
+
+
+def read_key(digest: object) -> int:
+    """Return the beginning of a digest as a number, by which records are looked up."""
+    found = _KEY.match(digest) if isinstance(digest, str) else None
+    return int(found[0], 16) if found else NO_KEY
+
+
+def digest_row(raw: bytes) -> str:
+    """Return the short digest of a line's bytes, by which a result can be traced to its row."""
+    return hashlib.sha256(raw).hexdigest()[:16]

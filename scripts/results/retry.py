@@ -1,6 +1,7 @@
-"""Which file's lines a job answers: its own, or those of the file that its retry.jsonl was taken from.
+"""The input that results are merged for: the job's own file, or the one that its retry.jsonl was taken from.
 
-The note `retry-....json` beside the shards says which, so that a retry's results complete that file's.
+A retry's answers fit the lines of the first file by their questions. But who merges with retry.jsonl alone, as a job
+over it does, has not that file nor its order: the note `retry-....json` beside the shards says which lines it holds.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import array
 import bisect
 import contextlib
+import itertools
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,8 @@ from host import files
 from rows.ranges import Lines, parse
 from rows.source import Source
 
-RETRY_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
+NOTE_NAME = re.compile(r"retry-[0-9a-f]{12}(-\d+)?\.json")
+BATCH = 4096  # lines that are looked up together
 # what reading a broken note raises
 DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -127,6 +131,29 @@ class Input:
         places = filter(None, map(self.retry.place, wanted))
         for place, raw in self.source.read(Lines(range(place, place + 1) for place in places)):
             yield self.retry.line(place), raw
+
+    def find_raws(self, lines: Iterable[int]) -> Raws:
+        """Return a look-up of ascending lines."""
+        return Raws(self._read_raws(iter(lines)))
+
+    def _read_raws(self, lines: Iterator[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (line, bytes), some thousands at a time: scattered lines take memory as ranges do."""
+        while batch := list(itertools.islice(lines, BATCH)):
+            yield from self.raw(Lines.of(batch))
+
+
+class Raws:
+    """Looks up lines of the input in ascending order."""
+
+    def __init__(self, found: Iterator[tuple[int, bytes]]) -> None:
+        self._found = found
+        self._ahead: tuple[int, bytes] | None = None
+
+    def find(self, line: int) -> bytes | None:
+        """Return a line's bytes, or None when the job's file does not hold it: a retry.jsonl holds some lines only."""
+        while self._ahead is None or self._ahead[0] < line:
+            self._ahead = next(self._found, (sys.maxsize, b""))
+        return self._ahead[1] if self._ahead[0] == line else None
 
 
 def find_input(source: Source, folder: Path) -> Input:

@@ -18,12 +18,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from engine.facts import Served
 from job import parameters
 from results.record import COUNT_LIMIT, Glance, Record, decode_record, glance
+from results.terms import Terms
 from rows import ranges
 from rows.ranges import Lines
 
-VERSION = 1
+VERSION, EARLIER = 2, (1,)  # shards of earlier versions do not tell what was asked
 NAME = re.compile(r"lines-(\d+)-(\d+)\.in-([0-9a-f]{12})\.(\d{8}T\d{6}Z)-([0-9a-f]{8})\.jsonl")
 PARTIAL = re.compile(r"\.lines-.*\.partial")
 _FOOTER_LIMIT = 4096  # bytes
@@ -38,7 +40,8 @@ class ShardError(Exception):
 class Header:
     """What a shard is about. `lines` is the chunk, `prompts` and `block_size` are the whole job's request.
 
-    `parameters` are those of the job that are recorded; shards of earlier releases have none.
+    `parameters` are those of the job that are recorded; `terms` and `served` are what its questions were made of.
+    Shards of earlier releases have none.
     """
 
     input_sha256: str
@@ -52,24 +55,33 @@ class Header:
     worker: str
     created: float
     parameters: dict[str, Any] = field(default_factory=dict)
+    terms: Terms | None = None
+    served: Served | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the header line's object."""
         whole = {name: getattr(self, name) for name in self.__slots__}
         source = {name.removeprefix("input_"): whole.pop(name) for name in list(whole) if name.startswith("input_")}
-        return {"shard": VERSION, "input": source, **whole}
+        terms, served = whole.pop("terms"), whole.pop("served")
+        asks = {"asks": {**terms.as_json(), "served": served.as_json()}} if terms and served else {}
+        return {"shard": VERSION, "input": source, **whole, **asks}
 
     @classmethod
     def from_json(cls, value: Any) -> Header:
         """Return the header of a parsed first line. Raises ShardError for anything else."""
-        if not isinstance(value, dict) or value.get("shard") != VERSION or not isinstance(value.get("input"), dict):
+        if (
+            not isinstance(value, dict)
+            or value.get("shard") not in (VERSION, *EARLIER)
+            or not isinstance(value.get("input"), dict)
+        ):
             raise ShardError("no shard header of this version")
         found = {**value, **{f"input_{name}": content for name, content in value["input"].items()}}
         for name, kind in _HEADER.items():
             if type(found.get(name)) is not kind or (kind is not str and not 0 <= found[name] < COUNT_LIMIT):
                 raise ShardError(f"its header has no proper {name!r}")
         recorded = parameters.read_record(found.get("parameters"))
-        return cls(**{name: _clean(found[name]) for name in _HEADER}, parameters=recorded)
+        terms, served = _read_terms(found.get("asks"))
+        return cls(**{name: _clean(found[name]) for name in _HEADER}, parameters=recorded, terms=terms, served=served)
 
     def chunk(self) -> Lines:
         """Return the lines of this shard's chunk. Raises ShardError."""
@@ -77,6 +89,14 @@ class Header:
             return Lines(ranges.parse(self.lines))
         except ranges.RangeError as error:
             raise ShardError(str(error)) from None
+
+
+def _read_terms(asks: Any) -> tuple[Terms | None, Served | None]:
+    """Return what a header tells of the job's questions, which is all or nothing."""
+    terms = Terms.from_json(asks)
+    with contextlib.suppress(KeyError, TypeError, AttributeError):
+        return (terms, Served.from_json(asks["served"])) if terms else (None, None)
+    return None, None
 
 
 def _clean(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from dialects.reply import CUT_OFF
 from job import parameters
 from results.merge import Merge
+from results.spans import count_seconds
 from rows import ranges
 
 
@@ -24,6 +25,7 @@ class Counts:
     missing: int = 0
     blank: int = 0
     truncated: int = 0
+    shared: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     errors: Counter[str] = field(default_factory=Counter)
@@ -47,6 +49,9 @@ class Counts:
             return
         self.succeeded += 1
         self.truncated += head.get("finish") in CUT_OFF
+        if head.get("shared"):  # its tokens are counted with the line that was asked
+            self.shared += 1
+            return
         self.prompt_tokens += head.get("in") or 0
         self.completion_tokens += head.get("out") or 0
 
@@ -60,7 +65,8 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
     present = len(merge.requested.up_to(merge.input.lines))
     if counts.succeeded + counts.failed + counts.blank != present:
         raise AssertionError(f"{present} lines were asked for, {counts} accounts for another number")
-    seconds = merge.busy()
+    spans = merge.spans
+    seconds = count_seconds(spans)
     loads = {load for shard in merge.used for load in shard.loads}
     return {
         "requested": requested,
@@ -72,6 +78,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "not_requested": merge.input.lines - present,
         "rerun": _find_rerun(counts),
         "truncated": counts.truncated,
+        "shared": counts.shared,
         "prompt_tokens": counts.prompt_tokens,
         "completion_tokens": counts.completion_tokens,
         "seconds": round(seconds, 3),
@@ -82,8 +89,8 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "endpoints": dict(counts.endpoints),
         "model": merge.newest.header.model if merge.newest else values.get("ModelName", ""),
         "input": {"name": merge.input.name, "sha256": merge.input.sha256, "lines": merge.input.lines},
-        "started": _write_time(merge.started) if merge.finished else None,
-        "finished": _write_time(merge.finished) if merge.finished else None,
+        "started": _write_time(min(first for first, _ in spans)) if spans else None,
+        "finished": _write_time(max(last for _, last in spans)) if spans else None,
         "workers": len({shard.header.worker for shard in merge.used}),
         "shards": len(merge.used),
         "parameters": parameters.record(values),

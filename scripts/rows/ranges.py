@@ -116,6 +116,11 @@ class Lines:
     def __init__(self, ranges: Iterable[range] = ()) -> None:
         self.ranges: tuple[range, ...] = tuple(_join(ranges))
 
+    @classmethod
+    def of(cls, numbers: Iterable[int]) -> Lines:
+        """Return the set of ascending numbers."""
+        return cls(_join_runs(numbers))
+
     def __iter__(self) -> Iterator[int]:
         for numbers in self.ranges:
             yield from numbers
@@ -136,8 +141,28 @@ class Lines:
         """Return the lines that are not past `last`."""
         return Lines(numbers[: _count_up_to(numbers, last)] for numbers in self.ranges)
 
+    def as_mask(self, last: int) -> bytearray:
+        """Return a byte for each number from 0 to `last`, 1 where it is of the set."""
+        mask = bytearray(last + 1)
+        for numbers in self.up_to(last).ranges:
+            mask[numbers.start : numbers.stop : numbers.step] = b"\1" * len(numbers)
+        return mask
+
     def __str__(self) -> str:
         return ",".join(_text(numbers) for numbers in self.ranges)
+
+
+def _join_runs(numbers: Iterable[int]) -> Iterator[range]:
+    """Join ascending numbers into ranges."""
+    start = stop = 0
+    for number in numbers:
+        if number != stop:
+            if stop > start:
+                yield range(start, stop)
+            start = number
+        stop = number + 1
+    if stop > start:
+        yield range(start, stop)
 
 
 def _count_up_to(numbers: range, last: int) -> int:

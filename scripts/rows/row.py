@@ -46,6 +46,11 @@ class Row:
         found = [self.text[m.value : m.end] for m in self.members if m.name == name]
         return found[-1] if found else "null"
 
+    def find_results(self, count: int) -> dict[str, str]:
+        """Return the last `count` members, name to JSON text, as `extend` added them; it adds `previous` after them."""
+        members = self.members[:-1] if self.members and self.members[-1].name == PREVIOUS else self.members
+        return {m.name: self.text[m.value : m.end] for m in members[len(members) - count :]}
+
     def extend(self, results: Mapping[str, str], reserved: frozenset[str] = frozenset()) -> str:
         """Return the row's text with `results` (name to JSON text) added at its end.
 

@@ -43,16 +43,15 @@ def refused(row: dict[str, Any], job: Defaults = JOB, served: Served = SERVED) -
 def answered(row: dict[str, Any], body: Any, job: Defaults = JOB, served: Served = SERVED) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
     dialect = recognise(parsed.fields)
-    made = dialect.write_answer(
-        parsed, dialect.ask(parsed, job, served), Answer(200, json.dumps(body), body, "req_7"), job
-    )
-    result: dict[str, Any] = json.loads(made)
+    results = dialect.read_answer(dialect.ask(parsed, job, served), Answer(200, json.dumps(body), body, "req_7"), job)
+    result: dict[str, Any] = json.loads(dialect.write(parsed, results, job))
     return result
 
 
 def failed(row: dict[str, Any], failure: Failure) -> dict[str, Any]:
     parsed = parse(1, json.dumps(row).encode())
-    result: dict[str, Any] = json.loads(recognise(parsed.fields).write_failure(parsed, failure, JOB))
+    dialect = recognise(parsed.fields)
+    result: dict[str, Any] = json.loads(dialect.write(parsed, dialect.read_failure(failure), JOB))
     return result
 
 

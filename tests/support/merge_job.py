@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import aggregate
+from dialects.line import RawLine
+from engine.facts import Served
+from job import parameters
 from results import shards
 from results.partial import Writer
-from results.record import Record
+from results.record import Record, digest_row
+from results.terms import Terms
 from support.programs import outcome
 
 INPUT = [
@@ -21,6 +25,8 @@ INPUT = [
     b'{"id": 4, "prompt": "d"}',
     b'{"id": 5, "prompt": "e"}',
 ]
+TERMS = Terms.of(parameters.defaults())
+SERVED = Served("m", frozenset({"/v1/chat/completions"}))
 EARLY, LATE = 1_000_000.0, 2_000_000.0  # seconds since 1970
 
 
@@ -30,7 +36,7 @@ class Job:
 
     folder: Path
     lines: list[bytes] = field(default_factory=lambda: list(INPUT))
-    said: str = ""
+    files: dict[str, list[bytes]] = field(default_factory=dict)  # lines of each input that a header was made for
 
     def __post_init__(self) -> None:
         self.input = self.folder / "input.jsonl"
@@ -45,6 +51,7 @@ class Job:
     ) -> shards.Header:
         """Return the header of a shard over the whole range."""
         content = (path or self.input).read_bytes()
+        self.files[hashlib.sha256(content).hexdigest()] = content.split(b"\n")
         return shards.Header(
             input_sha256=hashlib.sha256(content).hexdigest(),
             input_name="input.jsonl",
@@ -56,14 +63,18 @@ class Job:
             job="j",
             worker=worker,
             created=created,
+            terms=TERMS,
+            served=SERVED,
         )
 
     def shard(self, results: dict[int, str], header: shards.Header | None = None) -> Path:
         """Write a shard: line to answer, "!" and a code for a failure, "" for a blank line."""
         header = header or self.header()
+        raws = self.files[header.input_sha256]
         with Writer(self.results, header) as writer:
             for line, result in results.items():
-                writer.add(record(line, result, header.created + line))
+                raw = raws[line - 1] if line <= len(raws) else b""
+                writer.add(record(line, result, header.created + line, raw))
             return writer.finish([f"load-{header.worker}"])
 
     def merge(self, *more: str) -> int:
@@ -89,13 +100,19 @@ class Job:
         return [self.summary()[name] for name in ("requested", "succeeded", "failed", "missing", "blank", "past_end")]
 
 
-def record(line: int, result: str, started: float) -> Record:
-    """Return a record: an answer, a failure ("!code"), or a blank line ("")."""
+def record(line: int, result: str, started: float, raw: bytes = b"") -> Record:
+    """Return a record of a raw line: an answer, a failure ("!code"), or a blank line ("")."""
     if not result:
         return Record({"line": line, "status": "blank"}, b"")
-    times = {"started": started, "seconds": 1.0, "attempts": 1, "dialect": "prompt", "endpoint": "/v1/chat/completions"}
+    asked = TERMS.find_question(RawLine(line, raw), SERVED)
+    keys = {"row": digest_row(raw), **({"question": asked.name} if asked else {})} if raw else {}
+    times = {"started": started, "seconds": 1.0}
+    rest = {"attempts": 1, "added": 1, "dialect": "prompt", "endpoint": "/v1/chat/completions"}
+    row: dict[str, Any] = {"id": line, **(json.loads(raw) if asked else {})}
     if result.startswith("!"):
-        row: dict[str, Any] = {"id": line, "error": {"code": result[1:], "message": "m", "status": None, "attempts": 1}}
-        return Record({"line": line, "status": "failed", "code": result[1:], **times}, json.dumps(row).encode())
-    row = {"id": line, "generated_text": result}
-    return Record({"line": line, "status": "succeeded", "in": 2, "out": 3, **times}, json.dumps(row).encode())
+        row["error"] = {"code": result[1:], "message": "m", "status": None, "attempts": 1}
+        head = {"line": line, "status": "failed", **keys, "code": result[1:], **rest, **times}
+        return Record(head, json.dumps(row).encode())
+    row["generated_text"] = result
+    head = {"line": line, "status": "succeeded", **keys, "in": 2, "out": 3, **rest, **times}
+    return Record(head, json.dumps(row).encode())

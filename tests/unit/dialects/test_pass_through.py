@@ -60,6 +60,18 @@ ANSWER = json.dumps(
 CHAT = Ask("/v1/chat/completions", {})
 
 
+def answer(row: Row, text: str) -> str:
+    """Return the output line of a row that was answered with a body."""
+    dialect, job = recognise(row.fields), Defaults()
+    return dialect.write(row, dialect.read_answer(CHAT, Answer(200, text, json.loads(text), "r"), job), job)
+
+
+def fail(row: Row, failure: Failure) -> str:
+    """Return the output line of a row that failed."""
+    dialect = recognise(row.fields)
+    return dialect.write(row, dialect.read_failure(failure), Defaults())
+
+
 def line_of(members: list[tuple[str, str, str]], head: str) -> str:
     """Write a row's line with a head of its dialect and the user's members."""
     return (
@@ -89,7 +101,7 @@ def test_every_field_of_an_answered_row_is_there_unchanged_and_in_its_order(
 ) -> None:
     line = line_of(members, HEADS[dialect])
     row = parse(1, line.encode())
-    output = recognise(row.fields).write_answer(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
+    output = answer(row, ANSWER)
     result = parse(1, output.encode())
     assert members_of(result)[: len(row.members)] == members_of(row)
     assert output.startswith(line[:-1].rstrip())
@@ -102,7 +114,7 @@ def test_every_field_of_a_failed_row_is_there_unchanged_and_in_its_order(
     dialect: str, members: list[tuple[str, str, str]]
 ) -> None:
     row = parse(1, line_of(members, HEADS[dialect]).encode())
-    output = recognise(row.fields).write_failure(row, Failure("invalid_request", "no \ud800", 400), Defaults())
+    output = fail(row, Failure("invalid_request", "no \ud800", 400))
     assert members_of(parse(1, output.encode()))[: len(row.members)] == members_of(row)
 
 
@@ -110,7 +122,7 @@ def test_every_field_of_a_failed_row_is_there_unchanged_and_in_its_order(
 @given(value=json_texts())
 def test_a_field_that_clashes_with_a_result_moves_to_previous_byte_for_byte(value: str) -> None:
     row = parse(1, f'{{"id": 1.0, "generated_text": {value}, "prompt": "x", "finish_reason": {value}}}'.encode())
-    output = recognise(row.fields).write_answer(row, CHAT, Answer(200, ANSWER, json.loads(ANSWER), "r"), Defaults())
+    output = answer(row, ANSWER)
     result = parse(1, output.encode())
     assert result.raw("previous") == f'{{"generated_text": {value}, "finish_reason": {value}}}'
     assert (result.raw("id"), result.fields["generated_text"]) == ("1.0", "Paris.")
@@ -125,7 +137,7 @@ def test_a_response_body_is_kept_as_the_server_wrote_it(dialect: str, body: dict
     heads = {**HEADS, "openai": '"custom_id": "a", "body": {}', "anthropic": '"custom_id": "a", "params": {}'}
     row = parse(1, ("{" + heads[dialect] + "}").encode())
     text = json.dumps(body, ensure_ascii=False, separators=(" ,", " :"))
-    output = recognise(row.fields).write_answer(row, CHAT, Answer(200, text, body, "r"), Defaults())
+    output = answer(row, text)
     assert f": {text}" in output
     assert json.loads(output)
 
@@ -134,4 +146,4 @@ def test_a_response_body_is_kept_as_the_server_wrote_it(dialect: str, body: dict
 def test_a_whole_number_of_many_digits_comes_back_digit_for_digit(size: int) -> None:
     digits = "7" * size
     row = parse(1, f'{{"prompt": "x", "big": {digits}}}'.encode())
-    assert f'"big": {digits}' in recognise(row.fields).write_failure(row, Failure("c", "m"), Defaults())
+    assert f'"big": {digits}' in fail(row, Failure("c", "m"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from job import arguments, parameters
-from job.parameters import BY_NAME, SECRETS, TABLE, JobError, Kind, Parameter
+from job.parameters import SECRETS, TABLE, JobError, Kind, Parameter
 
 
 def read(*argv: str) -> dict[str, Any]:
@@ -44,24 +44,6 @@ def test_a_secret_is_read_from_its_file_and_stands_in_no_note(tmp_path: Path) ->
 def test_a_session_without_a_note_was_not_entered(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="its environment was not entered"):
         arguments.read_note(tmp_path)
-
-
-def test_a_fingerprint_is_of_a_file_s_content_and_not_of_its_path(tmp_path: Path) -> None:
-    marks = []
-    for folder, text in (("a", "x"), ("b", "x"), ("c", "y")):
-        (tmp_path / folder).mkdir()
-        path = tmp_path / folder / "t.jinja"
-        path.write_text(text)
-        marks.append(arguments.fingerprint({**parameters.defaults(), "PromptTemplateFile": str(path)}))
-    assert marks[0] == marks[1] != marks[2]
-
-
-@pytest.mark.parametrize("name", [each.name for each in TABLE if each.asks])
-def test_a_fingerprint_is_of_everything_that_a_request_is_made_of(name: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("{}")
-    changed = {str: str(tmp_path / "file"), int: 7, float: 0.25}[BY_NAME[name].type]
-    defaults = parameters.defaults()
-    assert arguments.fingerprint({**defaults, name: changed}) != arguments.fingerprint(defaults)
 
 
 def test_addresses_are_recorded_without_user_and_query() -> None:

@@ -88,14 +88,14 @@ def test_a_second_merge_changes_nothing(job: Job) -> None:
     assert {path: path.read_bytes() for path in job.output.rglob("*") if path.is_file()} == before
 
 
-def test_shards_of_another_input_are_left_alone_and_said(job: Job, tmp_path: Path) -> None:
+def test_answers_to_other_questions_are_left_alone_and_said(job: Job, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_bytes(b'{"prompt": "x"}\n')
     job.shard({1: "a"}, job.header("1"))
     job.shard({1: "wrong"}, replace(job.header("1", created=LATE, path=other), input_name="other.jsonl"))
     job.merge()
     assert job.outcomes() == {1: "a"}
-    assert "1 shards of another input ('other.jsonl') are left alone" in job.notes()
+    assert "1 answer in results/ is to another question and is left alone" in job.notes()
 
 
 STRANGE = {
@@ -147,7 +147,7 @@ NOTHING, FIRST, SECOND = {1: "missing", 2: "missing"}, {1: "a", 2: "missing"}, {
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], dict[int, str], str]] = {
     "empty": (lambda _: b"", NOTHING, "is left alone"),
     "no header": (lambda data: b"{}\n" + data, NOTHING, "no shard header of this version"),
-    "another version": (lambda data: data.replace(b'"shard": 1', b'"shard": 2', 1), NOTHING, "of this version"),
+    "another version": (lambda data: data.replace(b'"shard": 2', b'"shard": 3', 1), NOTHING, "of this version"),
     "a header of other types": (lambda data: data.replace(b'"prompts": "1-2"', b'"prompts": [1]'), NOTHING, "prompts"),
     "binary": (lambda _: b"\x00\xff" * 500, NOTHING, "no header"),
     "nesting without end": (lambda _: b"[" * 100_000 + b"\n", NOTHING, "no header"),
@@ -217,7 +217,7 @@ def test_model_loads_and_workers_are_counted_once(job: Job) -> None:
 def test_whatever_the_shards_hold_each_line_has_one_result(
     tmp_path_factory: pytest.TempPathFactory, found: Any
 ) -> None:
-    job = Job(tmp_path_factory.mktemp("merge") / "job", [b'{"id": %d, "prompt": "p"}' % n for n in range(1, 6)])
+    job = Job(tmp_path_factory.mktemp("merge") / "job", [b'{"id": %d, "prompt": "p%d"}' % (n, n) for n in range(1, 6)])
     for place, (created, results) in enumerate(found):
         job.shard(results, job.header("1-6", created=created, worker=str(place)))
     assert job.merge("--prompts=1-6") == 0
@@ -241,7 +241,7 @@ def test_finished_files_of_another_input_are_not_replaced_without_a_word(
     job.shard({1: "b"}, job.header("1"))
     assert job.merge() == 0
     assert "were those of another input ('input.jsonl', 5 lines) and are replaced" in job.notes()
-    assert "give each an OutputDir of its own" in capsys.readouterr().out
+    assert "are replaced; its answers are still in results/" in capsys.readouterr().out
 
 
 def test_a_chunk_that_ends_while_the_merge_runs_is_read_to_its_end(job: Job) -> None:

@@ -11,12 +11,13 @@ import pytest
 from dialects.base import Dialect
 from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine, read_line
+from dialects.question import Question
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from rows.errors import RowError
 from support.dialect_rows import CHAT, JOB, chat_body
 
 LINE = read_line(RawLine(7, b'{"id": 1, "prompt": "a"}'))
-SENT = Sent(Ask(CHAT, {}), 2, 1_000_000.0, 1.5)
+SENT = Sent(Ask(CHAT, {}), Question("ab" * 16, repeats=False), 2, 1_000_000.0, 1.5)
 ANSWER = Answer(200, json.dumps(chat_body("yes")), chat_body("yes"), "r")
 TIMES = {"endpoint": CHAT, "started": 1_000_000.0, "seconds": 1.5}
 
@@ -29,10 +30,10 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    def write_answer(self, *_: Any) -> str:
+    def read_answer(self, *_: Any) -> dict[str, str]:
         raise self.error
 
-    def write_failure(self, *_: Any) -> str:
+    def read_failure(self, *_: Any) -> dict[str, str]:
         raise self.error
 
 
@@ -46,8 +47,10 @@ def test_an_answer_is_recorded_with_its_usage_and_its_times() -> None:
     assert head == TIMES | {
         "line": 7,
         "status": "succeeded",
+        "question": "ab" * 16,
         "dialect": "prompt",
         "attempts": 2,
+        "added": 4,
         "in": 7,
         "out": 42,
         "finish": "stop",

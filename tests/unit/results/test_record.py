@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.record import Record, decode_record, glance
+from results.record import Record, decode_record, glance, read_key
 
 HEAD = {
     "line": 1,
@@ -23,7 +23,7 @@ ANSWER = Record(HEAD, b'{"id": 1, "output": {"x": ",\\"output\\":"}}')
 FIGURES = ["started", "seconds", "in", "out", "attempts"]
 ABSURD = [-1, -0.5, 1e300, 10**400, float("inf"), float("nan"), "1", None, [], {}]
 OTHERS = st.dictionaries(
-    st.text() | st.sampled_from(["started", "seconds", "finish", "output"]),
+    st.text() | st.sampled_from(["started", "seconds", "finish", "output", "row", "question", "repeats"]),
     st.text() | st.integers(0, 10**9) | st.floats(0, 1e9),
 )
 
@@ -42,7 +42,9 @@ def test_a_glance_sees_what_the_whole_record_holds(more: dict[str, Any], first: 
     record = Record({**heads[first], **heads[not first]}, b"{}")
     line = record.encode()
     head = decode_record(line).head
-    assert glance(line) == (head["line"], head["status"], head.get("started"), head.get("seconds"))
+    keys = read_key(head.get("row")), read_key(head.get("question"))
+    times = head.get("started"), head.get("seconds")
+    assert glance(line) == (head["line"], head["status"], *times, *keys, head.get("repeats") == 1)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 10])

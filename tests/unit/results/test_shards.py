@@ -56,7 +56,7 @@ def test_a_shard_appears_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
 def test_a_shard_can_be_read_with_nothing_but_json_and_a_digest(tmp_path: Path) -> None:
     lines = written(tmp_path, ANSWER).read_bytes().splitlines(keepends=True)
     header, record, footer = map(json.loads, lines)
-    assert header["shard"] == 1
+    assert header["shard"] == shards.VERSION
     assert header["input"] == {"sha256": "ab" * 32, "name": "prompts.jsonl", "lines": 100}
     assert record == {"line": 1, "status": "succeeded", "dialect": "prompt", "output": json.loads(ANSWER.output)}
     assert footer == {

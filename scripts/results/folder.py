@@ -1,0 +1,36 @@
+"""The shards in a folder, and what is to be said of the files that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from results import shards
+from results.retry import NOTE_NAME
+from results.shards import Shard, ShardError
+
+
+def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
+    """Yield the shards, those of unfinished chunks included; what is left alone or incomplete is noted."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if NOTE_NAME.fullmatch(path.name) or _is_hidden(path):
+            continue
+        unfinished = shards.PARTIAL.fullmatch(path.name) is not None
+        if not unfinished and not shards.NAME.fullmatch(path.name):
+            notes.append(f"{path.name!r} is no shard's name and is left alone")
+            continue
+        try:
+            shard = shards.open_shard(path)
+        except (ShardError, OSError) as error:
+            notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
+            continue
+        if unfinished:
+            notes.append(f"{path.name!r} is of an interrupted chunk; what it had answered is used")
+        elif not shard.sound:
+            notes.append(f"{path.name!r} is damaged; its readable lines are used")
+        yield shard
+
+
+def _is_hidden(path: Path) -> bool:
+    """Tell whether a file is nobody's result: a temporary one, or one that the desktop or a file manager keeps."""
+    return path.name.startswith(".") and not shards.PARTIAL.fullmatch(path.name)
