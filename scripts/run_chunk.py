@@ -190,7 +190,8 @@ class Chunk:
         patience = Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
         key, trust = read_key(), Trust.load(self._session)
         link = Link(lambda url: Client(url, key, concurrency), watch.url, row_timeout, watch, patience, trust)
-        return Dispatcher(link, Limits(concurrency, values["MaxAttempts"]), trust, self._settle)
+        waking = values["ServerStartTimeoutSeconds"] if self._note.external else 0.0
+        return Dispatcher(link, Limits(concurrency, values["MaxAttempts"], waking), trust, self._settle)
 
     def _pending(self, answered: Container[int]) -> Iterator[Pending]:
         """Return what is to be asked, lazily and in the order in which it is asked."""

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from engine import session
 from engine.address import KEY_VARIABLE, read_key
 from engine.note import Engine, ServerError, Settings
+from engine.routes import ENDPOINTS
 from engine.supervisor import Supervisor
 from engine.vllm_args import ArgumentsError, overridden, split_arguments
 from host import runner, secrets_manager, transfer
@@ -103,22 +104,30 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
             runner.say(f"VllmArgs says {value} where {name} is {values[name]}; VllmArgs wins")
     if values["ServerUrl"] or not values["InputUrl"]:  # a file takes no time, and one that is of no use costs no engine
         _prepare_input(values, folder, wanted)
-    if values["ServerUrl"]:
-        _tell_ready(session.enter_given(values["ServerUrl"], settings, folder, read_key()), begun)
+    try:
+        if values["ServerUrl"]:
+            key = _find_server_key(values)
+            _tell_ready(session.enter_given(values["ServerUrl"], settings, folder, key, due), values, begun)
+        else:
+            _start_own(values, settings, folder, wanted, due)
         return 0
-    key = _set_secrets(values)
+    except ServerError:
+        if not due.is_set():
+            raise
+    return _enter_without(settings, folder, f"StopAt {stop_at} passed while the model loaded: the load is ended")
+
+
+def _start_own(
+    values: Mapping[str, Any], settings: Settings, folder: Path, wanted: ranges.Lines, due: threading.Event
+) -> None:
+    """Start the session's own server. Raises ServerError, also once `due`."""
+    begun = time.monotonic()
     program = [sys.executable, "-B", __file__, "supervise"]
-    with session.Entrance(program, settings, folder, key) as entrance:
+    with session.Entrance(program, settings, folder, _set_secrets(values)) as entrance:
         if values["InputUrl"]:
             _prepare_input(values, folder, wanted)
-        try:
-            _tell_ready(entrance.wait(due), begun)
-            entrance.finish()
-            return 0
-        except ServerError:
-            if not due.is_set():
-                raise
-    return _enter_without(settings, folder, f"StopAt {stop_at} passed while the model loaded: the load is ended")
+        _tell_ready(entrance.wait(due), values, begun)
+        entrance.finish()
 
 
 class _Due(threading.Event):
@@ -142,13 +151,20 @@ def _enter_without(settings: Settings, folder: Path, why: str) -> int:
     return 0
 
 
-def _tell_ready(engine: Engine, begun: float) -> None:
-    """Say what answers, and where."""
+def _tell_ready(engine: Engine, values: Mapping[str, Any], begun: float) -> None:
+    """Say what answers, and where, and whether it can answer what the job asks."""
     assert engine.served
     model = engine.served.model
     what = "chat" if engine.served.chat else "no chat template: prompts are completed as text"
-    runner.say(f"{model} answers at {engine.url} after {time.monotonic() - begun:.1f} s ({what})")
+    if engine.served.chat and not engine.served.system:
+        what = "chat without system messages: a system prompt stands before the first user turn"
+    runner.say(f"{model} answers at {transfer.shown(engine.url)} after {time.monotonic() - begun:.1f} s ({what})")
     runner.status(f"{model} is ready")
+    endpoint = read_defaults(values).endpoint
+    if endpoint != "auto" and not engine.served.has(endpoint):
+        able = ", ".join(name for name, route in ENDPOINTS.items() if route in engine.served.routes)
+        runner.say(f"Endpoint {values['Endpoint']} is not answered by this model's server, so no prompt row will be")
+        runner.say(f"it answers {able}" if able else "set Endpoint to auto")
 
 
 def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines) -> None:
@@ -164,6 +180,15 @@ def _prepare_input(values: Mapping[str, Any], folder: Path, wanted: ranges.Lines
         )
     if source.is_blank_in(found, wanted):
         raise source.SourceError(f"every line of {found.name} that Prompts {values['Prompts']!r} asks for is blank")
+
+
+def _find_server_key(values: Mapping[str, Any]) -> str:
+    """Return the key of the given server; one out of a secret goes into the session's environment."""
+    key = secrets_manager.server_key(values["ServerKeySecretId"])
+    if not key:
+        return read_key()
+    runner.set_secret(KEY_VARIABLE, key)
+    return key
 
 
 def _set_secrets(values: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ import urllib.request
 import aiohttp
 from aiohttp.abc import ResolveResult
 
-from asking.client import Unanswered
+from asking.unanswered import Unanswered
 from dialects.exchange import Failure
 from host import addresses, transfer
 from host.transfer import shown

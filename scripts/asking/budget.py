@@ -7,19 +7,23 @@ from dataclasses import replace
 
 from dialects.exchange import Ask, Failure
 from engine import routes
+from engine.refusals import find_room, has_no_room
 
-_NO_ROOM = re.compile(r"requested \d+ (output )?tokens|is too large|fewer output tokens")  # vLLM 0.10 to 0.32
+_FILLS_THE_REST = re.compile(r"requested \d+ output tokens|fewer output tokens")  # vLLM 0.10 to 0.33, without a limit
 
 
-def lower_budget(ask: Ask, failure: Failure) -> Ask | None:
+def lower_budget(ask: Ask, failure: Failure, *, again: bool = False) -> Ask | None:
     """Return the request with less than the job's MaxTokens when that left the prompt no room, else None.
 
-    Without a limit an answer may grow to the end of the context, which is less than MaxTokens away. Where no limit
-    means a small one, half of it is asked for.
+    The server's figures say how much it may be, unless a request by them was refused `again`. On vLLM's chats an answer
+    without a limit fills what is left, which is less than MaxTokens. Elsewhere half of it is asked for.
     """
-    if not ask.lent or failure.status != 400 or not _NO_ROOM.search(failure.message):
+    if not ask.lent or not has_no_room(failure.status, failure.message):
         return None
-    if ask.route in (routes.CHAT, routes.RESPONSES):
+    limit, room = ask.body[ask.lent], find_room(failure.message)
+    if room is not None and room < limit and not again:
+        return replace(ask, body={**ask.body, ask.lent: room}) if room else None
+    if ask.route in (routes.CHAT, routes.RESPONSES) and _FILLS_THE_REST.search(failure.message):
         return replace(ask, body={**ask.body, ask.lent: None}, lent="")
-    half = ask.body[ask.lent] // 2
+    half = limit // 2
     return replace(ask, body={**ask.body, ask.lent: half}) if half else None

@@ -11,28 +11,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from asking.budget import lower_budget
-from asking.client import Unanswered
+from asking.common_fault import CommonFault
 from asking.link import Link, LoadsSpent
+from asking.manners import Manners
 from asking.pending import Pending
+from asking.pressure import PRESSING, Pressure
 from asking.suspects import Suspects
 from asking.trust import Trust
+from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Failure
 from rows.errors import KILLED_SERVER
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt
-LONGEST_RETRY_AFTER = 120.0  # seconds a server may ask us to wait
+LONGEST_RETRY_AFTER = 60.0  # seconds a server may ask us to wait; what asks for more holds up no job
+WAKING = 503  # the status of a server that is not ready yet
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Requests in flight, and attempts a row."""
+    """Requests in flight, attempts a row, and seconds that a server which answers nobody may take to wake up."""
 
     concurrency: int
     attempts: int
+    waking: float = 0.0
 
 
 class Dispatcher:
@@ -49,6 +54,8 @@ class Dispatcher:
         self._in_lanes: set[Pending] = set()
         self._on_trial: list[Pending] = []  # those of them that are suspects
         self._alone: Pending | None = None  # nothing else is asked meanwhile
+        self._manners, self._pressure = Manners(), Pressure(limits.concurrency)
+        self._common = CommonFault(link.try_out)
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -80,6 +87,7 @@ class Dispatcher:
         """Send nothing more; `run` returns when what is in flight has arrived."""
         self._stop.set()
         self._changed.set()
+        self._pressure.wake()
         self._link.close()
 
     def rest(self) -> Iterator[Pending]:
@@ -139,24 +147,59 @@ class Dispatcher:
         """Ask a row until it has its outcome; None when it is in other hands, or after `stop`."""
         while True:
             await self._link.bring_up()
-            if self._stop.is_set():
-                return None  # `rest` finds it
-            try:
-                return await self._link.ask(pending)
-            except Unanswered as unanswered:
-                failed = unanswered
-            if roomier := lower_budget(pending.ask, failed.failure):
-                pending.attempts -= 1  # the job's limit was not the row's
-                pending.change(roomier)
+            async with self._pressure.turn(self._stop) as begun:
+                if self._stop.is_set():
+                    return None  # `rest` finds it
+                if common := self._common.find(pending.ask):
+                    return replace(common, attempts=pending.attempts)
+                self._adapt(pending)
+                try:
+                    return await self._link.ask(pending)
+                except Unanswered as unanswered:
+                    failed = unanswered
+                if failed.failure.status in PRESSING:
+                    self._pressure.note_refusal(begun, failed.after)
+            if self._changes(pending, failed.failure):
                 continue
-            if not failed.passing or pending.attempts >= self._limits.attempts:
+            await self._common.note_failure(pending.ask, failed)
+            if common := self._common.find(pending.ask):
+                return replace(common, attempts=pending.attempts)
+            is_waking = self._is_waking(pending, failed.failure)
+            if not failed.passing or (pending.attempts >= self._limits.attempts and not is_waking):
                 return replace(failed.failure, attempts=pending.attempts)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), _pause(pending.attempts, failed.after))
 
+    def _adapt(self, pending: Pending) -> None:
+        """Change a row's request to what the server is known to take."""
+        adapted = self._manners.adapt(pending.ask)
+        if adapted is not pending.ask:
+            pending.change(adapted)
+
+    def _changes(self, pending: Pending, failure: Failure) -> bool:
+        """Tell whether the row has another request now, since the server refused what is not the row's own."""
+        changed = self._manners.learn(pending.ask, failure, again=pending.lowered)
+        if changed is None:
+            return False
+        pending.lowered = pending.lowered or changed.body.get(changed.lent) != pending.ask.body.get(pending.ask.lent)
+        pending.attempts -= 1  # what the job gave was not the row's
+        pending.change(changed)
+        return True
+
+    def _is_waking(self, pending: Pending, failure: Failure) -> bool:
+        """Tell whether the server answers nobody since it first did not take this row, and may still wake up."""
+        if failure.status != WAKING or not self._limits.waking:
+            return False
+        if pending.answers < 0:
+            pending.answers = self._pressure.answers
+        is_quiet = pending.answers == self._pressure.answers
+        return is_quiet and time.monotonic() - pending.begun < self._limits.waking
+
     def _settle(self, pending: Pending, outcome: Answer | Failure) -> None:
         """Hand over a row's outcome; an answer proves that the server is not why others killed it."""
         if isinstance(outcome, Answer):
+            self._pressure.note_answer()
+            self._common.note_answer(pending.ask)
             self._suspects.note_answer(pending)
             self._trust.note_answer(pending.ask, pending.encoded)
             self._tell_guilty()
@@ -196,6 +239,6 @@ def _pause(attempts: int, asked: float | None) -> float:
     Both with jitter, so that rows that were refused together do not come back together.
     """
     jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
-    if asked is not None:
-        return min(asked, LONGEST_RETRY_AFTER) * (0.75 + jitter / 2)
+    if asked is not None and asked <= LONGEST_RETRY_AFTER:
+        return asked * (0.75 + jitter / 2)
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1)) * jitter

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from asking import audio
-from asking.client import Client, Unanswered
+from asking.client import Client
 from asking.patience import Patience
 from asking.pending import Pending
 from asking.trust import GUILTY_LIMIT, LOADS_LIMIT, Trust
-from dialects.exchange import Answer, Failure
+from asking.unanswered import Unanswered
+from dialects.exchange import Answer, Ask, Failure
 from engine.note import ServerGone
 
 CHUNK_LOADS = 64  # model loads that one chunk may cost, however much each helps
@@ -118,6 +119,15 @@ class Link:
         if isinstance(outcome, Unanswered):
             raise outcome
         return outcome
+
+    async def try_out(self, ask: Ask) -> Unanswered | None:
+        """Make a request that is no row's; return why it has no answer, None where it has one."""
+        self._asked += 1
+        try:
+            await self._patience.wait(asyncio.create_task(self._client.post(ask, ask.encode())), self._row_timeout)
+        except Unanswered as unanswered:
+            return unanswered
+        return None
 
     async def _post(self, pending: Pending) -> Answer:
         if not pending.ask.file_url:

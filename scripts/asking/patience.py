@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from asking.client import Unanswered
+from asking.unanswered import Unanswered
 from dialects.exchange import Failure
 
 T = TypeVar("T")

@@ -17,7 +17,8 @@ class Pending:
     """A row, its request, the request's bytes, the question that it is, and its attempts so far.
 
     `started` is when its first attempt began, in seconds since 1970, 0 before; `begun` is the same moment by the clock
-    that only goes forward, for durations. `deaths` and `seen_alone` are for `Suspects`.
+    that only goes forward, for durations. `deaths` and `seen_alone` are for `Suspects`; `lowered` tells that its
+    limit gave way, and `answers` how many rows the server had answered when it first did not take this one.
     """
 
     line: RowLine
@@ -28,6 +29,8 @@ class Pending:
     started: float = 0.0
     begun: float = 0.0
     deaths: list[int] = field(default_factory=list)  # of the server, while the row was in flight
+    lowered: bool = False
+    answers: int = -1
     seen_alone: bool = False  # it was the only row in flight at one of them
 
     def start(self) -> None:

@@ -25,6 +25,9 @@ _SOMETIMES: dict[str, Callable[[Any], bool]] = {  # further results, and how the
     "choices": lambda value: _objects_with(value, {"message", "text"}),
     "logprobs": lambda value: isinstance(value, dict),  # the option of this name is a flag or a count
     "prompt_logprobs": lambda value: isinstance(value, list),
+    "token_ids": lambda value: isinstance(value, list),
+    "prompt_token_ids": lambda value: isinstance(value, list),
+    "stop_reason": lambda value: isinstance(value, str),
 }
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
 _FINISH |= {"model_context_window_exceeded": "length"}
@@ -73,7 +76,7 @@ def _explain(error: Exception) -> RowError:
 
 def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
     first = body["choices"][0]
-    message = first["message"]
+    message = _message_of(first)
     text, thought = read_content(message.get("content"))
     found = {"reasoning": message.get("reasoning") or message.get("reasoning_content") or thought}
     old_call = message.get("function_call")  # of servers that know the older API alone
@@ -82,15 +85,24 @@ def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
     return text, first.get("finish_reason") or None, _keep_set(found) | _choice_extras(body, first)
 
 
+def _message_of(choice: Any) -> Any:
+    """Return a choice's message; some servers write a completion's text, or no message where they filtered one."""
+    if "message" not in choice and "text" in choice:
+        return {"content": choice["text"]}
+    return choice["message"] if choice.get("message") is not None or not choice.get("finish_reason") else {}
+
+
 def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
     first = body["choices"][0]
     return first["text"], first.get("finish_reason") or None, _choice_extras(body, first)
 
 
 def _choice_extras(body: Any, first: Any) -> dict[str, Any]:
-    """Return what a row asked for besides its text: log-probabilities, and every choice where there are several."""
-    prompt = first.get("prompt_logprobs") or body.get("prompt_logprobs")
-    extras = _keep_set({"logprobs": first.get("logprobs"), "prompt_logprobs": prompt})
+    """Return what a row asked for besides its text: log-probabilities, tokens, and every choice of several."""
+    found = {name: first.get(name) or body.get(name) for name in ("prompt_logprobs", "prompt_token_ids")}
+    stop = first.get("stop_reason")
+    found |= {"logprobs": first.get("logprobs"), "token_ids": first.get("token_ids")}
+    extras = _keep_set(found | {"stop_reason": stop if isinstance(stop, str) else None})
     if len(body["choices"]) > 1:
         extras["choices"] = body["choices"]
     return extras

@@ -26,6 +26,7 @@ _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
     | {"guided_json_object", "text", "output_config"}
 )
+_SYSTEM_FIELDS = {routes.CHAT: "messages", routes.RESPONSES: "instructions", routes.MESSAGES: "system"}
 MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
 
 
@@ -48,20 +49,34 @@ class Dialect(Protocol):
         """Return the output line of a row: what was read of its answer or of its failure stands last in it."""
 
 
-def apply_defaults(route: str, body: Mapping[str, Any], defaults: Defaults, served: Served, file_url: str = "") -> Ask:
-    """Return the request with the job's defaults put where the row says nothing."""
+def apply_defaults(
+    route: str,
+    body: Mapping[str, Any],
+    defaults: Defaults,
+    served: Served,
+    file_url: str = "",
+    *,
+    own_system: bool = False,
+) -> Ask:
+    """Return the request with the job's defaults put where the row says nothing.
+
+    `own_system` tells that the body holds a system prompt of the row's, which need not be a message of its own.
+    """
     own = tidy_request(body, route)
     own.setdefault("model", served.model)
     if route not in routes.GENERATING:
         return Ask(route, own, file_url)
-    whole = translate_options({**_lend(own, route, defaults, served), **own}, route)
-    _add_system_prompt(whole, route, defaults.system_prompt)
+    lent = _lend(own, route, defaults, served)
+    whole = translate_options({**lent, **own}, route, served.limit)
+    from_job = frozenset(whole.keys() & translate_options(lent, route, served.limit).keys() - own.keys())
+    if defaults.system_prompt and not own_system:
+        from_job |= _add_system_prompt(whole, route, defaults.system_prompt, served)
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
         refuse_structure_with_beams(whole)
         _add_schema(whole, route, defaults.schema)
-    budget = "" if own.keys() & BUDGET_NAMES else BUDGET[route]
-    return Ask(route, whole, file_url, governed, budget if budget in whole else "")
+    budget = "" if own.keys() & BUDGET_NAMES else served.limit if route == routes.CHAT else BUDGET[route]
+    return Ask(route, whole, file_url, governed, budget if budget in whole else "", from_job=from_job)
 
 
 def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -> dict[str, Any]:
@@ -76,22 +91,44 @@ def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
     if route == routes.MESSAGES:
         unwanted |= options.keys() - MESSAGES_OPTIONS
     kept = {name: value for name, value in options.items() if name not in unwanted}
-    for name in kept.keys() & BUDGET_NAMES:
-        kept[name] = min(kept[name], served.tokens or kept[name])
+    budgets = [kept.pop(name) for name in sorted(BUDGET_NAMES) if name in kept]
+    if budgets:  # once, so that one name gives way
+        kept["max_tokens"] = min(budgets[0], served.tokens or budgets[0])
     return kept
 
 
-def _add_system_prompt(body: dict[str, Any], route: str, text: str) -> None:
-    if not text:
-        return
-    if route == routes.CHAT and isinstance(messages := body.get("messages"), list):
-        roles = {m.get("role") for m in messages if isinstance(m, dict)}
-        if not roles & {"system", "developer"}:
-            body["messages"] = [{"role": "system", "content": text}, *messages]
-    elif route == routes.RESPONSES:
-        body.setdefault("instructions", text)
-    elif route == routes.MESSAGES:
-        body.setdefault("system", text)
+def _add_system_prompt(body: dict[str, Any], route: str, text: str, served: Served) -> set[str]:
+    """Add the job's system prompt where the row has none; return the field that holds it then."""
+    name = _SYSTEM_FIELDS.get(route)
+    if name is None:
+        return set()
+    if name != "messages":
+        if name in body:
+            return set()
+        body[name] = text
+        return {name}
+    messages = body.get("messages")
+    if not isinstance(messages, list) or has_system(messages):
+        return set()
+    body["messages"] = put_system(messages, text, served)
+    return {name}
+
+
+def has_system(messages: list[Any]) -> bool:
+    """Tell whether a conversation has a system message of its own."""
+    return any(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in messages)
+
+
+def put_system(messages: list[Any], text: str, served: Served) -> list[Any]:
+    """Return a conversation with a system prompt; before its first user turn where the model has no system message."""
+    if served.system:
+        return [{"role": "system", "content": text}, *messages]
+    for place, message in enumerate(messages):
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message.get("content")
+            whole = [{"type": "text", "text": text}, *content] if isinstance(content, list) else f"{text}\n\n{content}"
+            return [*messages[:place], {**message, "content": whole}, *messages[place + 1 :]]
+    return [{"role": "user", "content": text}, *messages]
 
 
 def _add_schema(body: dict[str, Any], route: str, schema: dict[str, Any] | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects.answers import check_schema
-from dialects.base import apply_defaults, check_messages, refuse_stream, require
+from dialects.base import apply_defaults, check_messages, put_system, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine import routes
@@ -49,8 +49,9 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         messages = [{**message, "content": _content(message.get("content"))} for message in model_input["messages"]]
         system = _text(model_input.get("system"))
         if system:
-            messages.insert(0, {"role": "system", "content": system})
-        return apply_defaults(routes.CHAT, {"messages": messages, **options}, defaults, served)
+            messages = put_system(messages, system, served)
+        body = {"messages": messages, **options}
+        return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system))
     prompt = model_input.get("prompt", model_input.get("inputText"))
     text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
     return apply_defaults(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)

@@ -21,8 +21,9 @@ class Ask:
     """One request: the route on the server and the JSON body.
 
     `file_url` names audio that is sent as a file, `schema` tells that the job's ResponseSchemaFile governs the answer,
-    `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit, and `replaced` is the
-    model that the row names where another answers.
+    `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit, `replaced` is the
+    model that the row names where another answers, and `from_job` are the body's fields that the job gave, the one that
+    holds its system prompt included.
     """
 
     route: str
@@ -31,6 +32,7 @@ class Ask:
     schema: bool = False
     lent: str = ""
     replaced: str = ""
+    from_job: frozenset[str] = frozenset()
 
     def encode(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dialects import answers
-from dialects.base import apply_defaults, check_messages, refuse_stream, require
+from dialects.base import apply_defaults, check_messages, has_system, put_system, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from dialects.marks import Marks
 from dialects.tidy import merge_extra_body
@@ -46,7 +46,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
         body = {"model": served.model, **_pooling(defaults), **_named(columns, options), **_input(content, route)}
         return Ask(route, body)
     body = {**_named(columns, options), **_generation_input(content, route, system, defaults, served)}
-    return apply_defaults(route, body, defaults, served)
+    return apply_defaults(route, body, defaults, served, own_system=system is not None)
 
 
 def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str:
@@ -148,13 +148,13 @@ def _generation_input(
         message = 'the model has no chat template; write a "prompt", or give --chat-template in VllmArgs'
         raise RowError("no_chat_template", message)
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
-    if system is None or any(m.get("role") in ("system", "developer") for m in messages):
+    if system is None or has_system(messages):
         return {"input" if route == routes.RESPONSES else "messages": messages}
     if route == routes.MESSAGES:
         return {"system": system, "messages": messages}
     if route == routes.RESPONSES:
         return {"instructions": system, "input": messages}
-    return {"messages": [{"role": "system", "content": system}, *messages]}
+    return {"messages": put_system(messages, system, served)}
 
 
 def _input(content: str | list[Any], route: str) -> dict[str, Any]:

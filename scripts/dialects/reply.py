@@ -78,3 +78,31 @@ def read_end(body: Any) -> str | None:
 def is_given_up(body: Any) -> bool:
     """Tell whether the engine gave the request up by itself, so that what it sent is no whole answer."""
     return any(end in GIVEN_UP for end in read_ends(body))
+
+
+def is_empty(body: Any) -> bool:
+    """Tell whether a generated answer holds no text at all, nor a call of a tool, such as one that only thought."""
+    if not isinstance(body, dict):
+        return False
+    if isinstance(choices := body.get("choices"), list):
+        return bool(choices) and not any(map(_says_something, choices))
+    if body.get("object") == "response":
+        items = [item for item in body.get("output") or () if isinstance(item, dict)]
+        parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
+        return not any(map(_own_text, parts)) and not any("call" in str(item.get("type")) for item in items)
+    if body.get("type") == "message" and isinstance(blocks := body.get("content"), list):
+        return not any(_own_text(block).strip() for block in blocks) and "tool_use" not in [
+            block.get("type") for block in blocks if isinstance(block, dict)
+        ]
+    return False
+
+
+def _says_something(choice: Any) -> bool:
+    """Tell whether one choice has a text, a refusal, or a call of a tool; one of another shape is not judged."""
+    if not isinstance(choice, dict):
+        return True
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return bool(str(choice.get("text") or "").strip())
+    told = read_content(message.get("content"))[0].strip()
+    return bool(told or any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")))

@@ -12,6 +12,8 @@ class Served:
 
     `routes` are of `routes.ANY_ROUTE`, or empty where the server does not tell; `tokens` is the longest context, or
     None; `names` are those of all its models, empty where they are not known, and `alone` says that there is one.
+    `limit` is the name by which its chats read the limit of new tokens, and `system` tells whether a chat may begin
+    with a system message.
     """
 
     model: str
@@ -20,6 +22,8 @@ class Served:
     tokens: int | None = None
     names: frozenset[str] = frozenset()
     alone: bool = False
+    limit: str = "max_tokens"
+    system: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Return the facts as JSON says them, for a note."""

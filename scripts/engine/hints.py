@@ -125,6 +125,10 @@ HINTS = (
         ),
     ),
     Hint(
+        "MaxModelLen is {asked}, and the model's own limit is {own}: lower MaxModelLen to that",
+        (r"max_model_len \((?P<asked>\d+)\) is greater than the derived max_model_len \([^=]*=(?P<own>\d+)",),
+    ),
+    Hint(
         "MaxModelLen is longer than the model's own limit: lower MaxModelLen",
         ("User-specified max_model_len .* is greater",),
     ),

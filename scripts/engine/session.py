@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Self
 
 from engine import launch
-from engine.address import KEY_VARIABLE, Address, parse_url
+from engine.address import KEY_VARIABLE
 from engine.caches import choose_caches, remove_caches
 from engine.cause import read_tail
 from engine.facts import Served
-from engine.inquiry import ask_given
+from engine.given import await_given
 from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
+from engine.server_url import parse_url
 from engine.supervisor import ENTERED
 from engine.watch import follow
 from host import files, processes, runner
@@ -94,10 +95,10 @@ class Entrance:
         return False
 
 
-def enter_given(url: str, settings: Settings, folder: Path, key: str) -> Engine:
-    """Enter a session with a server that somebody else runs. Raises ServerError."""
-    address = Address(parse_url(url), key)
-    engine = Engine(state=State.READY, url=address.url, served=ask_given(address, settings.model))
+def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threading.Event) -> Engine:
+    """Enter a session with a server that somebody else runs, once it answers. Raises ServerError, also once `due`."""
+    address, served = await_given(parse_url(url), key, settings.model, settings.start_timeout, due)
+    engine = Engine(state=State.READY, url=address.url, served=served)
     write_note(Note(settings, (engine,), external=True), folder)
     return engine
 

@@ -18,6 +18,7 @@ from engine.cause import explain, quote_tail, read_log, read_tail
 from engine.note import Engine, Note, Request, ServerError, ServerGone, State, load_note, send_request
 from host import runner
 from host.processes import KILL_SECONDS
+from host.transfer import shown
 
 SETTLE_SECONDS = 3.0  # a dying server closes its connections before its process ends
 END_SECONDS = KILL_SECONDS + 30.0  # for the supervisor to end an engine
@@ -138,18 +139,20 @@ class Watch:
 
     def _wait_for_return(self) -> str:
         seconds = min(AWAY_SECONDS, self._note.settings.start_timeout)
-        runner.say(f"the server at {self.url} does not answer; it is given {seconds:.0f} s to come back")
+        runner.say(f"the server at {shown(self.url)} does not answer; it is given {seconds:.0f} s to come back")
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self._abandoned.wait(POLL_SECONDS):
             if self._answers():
                 runner.say("the server answers again")
                 return self.url
-        raise ServerGone(f"The server at {self.url} does not answer any more; start it and submit again")
+        raise ServerGone(f"The server at {shown(self.url)} does not answer any more; start it and submit again")
 
     def _answers(self) -> bool:
-        """Tell whether a given server answers. It may have no /health; the list of models is common to all."""
+        """Tell whether a given server answers: it may have neither /health nor a list of models, and still say so."""
         try:
             self._address.read("/v1/models")
+        except urllib.error.HTTPError as error:
+            return error.code not in (502, 503, 504)
         except UNREADABLE:
             return False
         return True

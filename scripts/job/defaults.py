@@ -24,6 +24,7 @@ _NO_OPTIONS = {  # what SamplingParams cannot say, and where it is said
 }
 _RESULTS = frozenset({"error", "previous", "finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(
     {"reasoning", "tool_calls", "refusal", "logprobs", "prompt_logprobs", "choices"}
+    | {"token_ids", "prompt_token_ids", "stop_reason"}
 )
 LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 

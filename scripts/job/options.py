@@ -167,7 +167,7 @@ GUIDED = {  # old names of what structured_outputs holds now
     "guided_whitespace_pattern": "whitespace_pattern",
 }
 BUDGET = {  # the limit of new tokens, by endpoint
-    CHAT: "max_completion_tokens",
+    CHAT: "max_tokens",  # which all servers read; some of them no other, and without a word
     COMPLETIONS: "max_tokens",
     RESPONSES: "max_output_tokens",
     MESSAGES: "max_tokens",

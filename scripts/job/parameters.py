@@ -201,6 +201,9 @@ TABLE = (  # in the form's order
                       "the bundle's own."),
     Parameter("ServerUrl", ADDRESS, "", checked=True,
               meaning="Use this running OpenAI-compatible server and start none."),
+    Parameter("ServerKeySecretId", TEXT, "", recorded=False,
+              meaning="The AWS Secrets Manager id of that server's key. Without one the worker's OPENAI_API_KEY "
+                      "counts."),
     Parameter("ModelInRows", TEXT, "auto", choices=("auto", "error", "ignore"), asks=True,
               meaning="Rows that name a model the server lacks. Auto lets a server of one model answer, error "
                       "refuses, ignore never looks."),

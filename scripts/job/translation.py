@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from job.options import BUDGET, BUDGET_NAMES, GUIDED, is_int
 from rows.errors import RowError
 
 
-def translate_options(options: Mapping[str, Any], endpoint: str) -> dict[str, Any]:
-    """Return the options under the names by which `endpoint` reads them."""
+def translate_options(options: Mapping[str, Any], endpoint: str, limit: str = MAX_TOKENS) -> dict[str, Any]:
+    """Return the options under the names by which `endpoint` reads them; `limit` is that of a chat's longest answer."""
     result = dict(options)
-    _name_the_budget(result, endpoint)
+    if endpoint == CHAT:
+        _name_the_limit(result, limit)
+    else:
+        _name_the_budget(result, endpoint)
     _structure(result)
     if endpoint == MESSAGES:
         _messages_names(result)
@@ -39,6 +43,19 @@ def _name_the_budget(options: dict[str, Any], endpoint: str) -> None:
     values = {name: options.pop(name) for name in sorted(BUDGET_NAMES) if name in options}
     if values:
         options[own] = values.get(own, next(iter(values.values())))
+
+
+def _name_the_limit(options: dict[str, Any], limit: str) -> None:
+    """Write a chat's limit under the name that the server reads, beside the request's own name for it.
+
+    vLLM and OpenAI read two names; many servers read one of them and ignore the other without a word.
+    """
+    output = options.pop("max_output_tokens", None)
+    values = [options[name] for name in (MAX_COMPLETION_TOKENS, MAX_TOKENS) if name in options]
+    if limit == MAX_COMPLETION_TOKENS:
+        options.pop(MAX_TOKENS, None)  # which the server refuses
+    if values or output is not None:
+        options.setdefault(limit, values[0] if values else output)
 
 
 def _structure(options: dict[str, Any]) -> None:

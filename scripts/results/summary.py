@@ -25,6 +25,7 @@ class Counts:
     missing: int = 0
     blank: int = 0
     truncated: int = 0
+    empty: int = 0
     shared: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -49,6 +50,7 @@ class Counts:
             return
         self.succeeded += 1
         self.truncated += head.get("finish") in CUT_OFF
+        self.empty += bool(head.get("empty"))
         if head.get("shared"):  # its tokens are counted with the line that was asked
             self.shared += 1
             return
@@ -78,6 +80,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "not_requested": merge.input.lines - present,
         "rerun": _find_rerun(counts),
         "truncated": counts.truncated,
+        "empty": counts.empty,
         "shared": counts.shared,
         "prompt_tokens": counts.prompt_tokens,
         "completion_tokens": counts.completion_tokens,

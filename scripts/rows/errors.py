@@ -7,6 +7,9 @@ from dataclasses import dataclass
 KILLED_SERVER = "server_crash"  # a row that no server survives
 SERVER_GONE = "server_gone"  # the rows of a chunk whose model loads are spent
 DEADLINE = "deadline"  # the rows that were not asked before StopAt
+QUOTA_USED_UP = "quota_used_up"  # the account behind the key of a given server
+JOB_REFUSED = "job_refused"  # what the job gives all rows, such as its SamplingParams
+SCHEMA_REFUSED = "schema_refused"  # its ResponseSchemaFile
 TOO_MANY_FAILURES = "too_many_failures"  # the rows that are not asked any more for MaxFailedPercent
 
 
@@ -94,8 +97,14 @@ CODES = {
     ),
     "unauthorized": Code(
         "The server takes no request without its key.",
-        "give the workers the server's key as OPENAI_API_KEY",
+        "set ServerKeySecretId, or give the workers the server's key as OPENAI_API_KEY",
         status=401,
+    ),
+    QUOTA_USED_UP: Code(
+        "The account behind the server's key has nothing left.",
+        "add credit or raise its quota, and run the line again",
+        may_pass=True,
+        status=402,
     ),
     "forbidden": Code("The server's key does not allow this request.", "use a key that does", status=403),
     "not_found": Code(
@@ -146,6 +155,16 @@ CODES = {
     TOO_MANY_FAILURES: Code(
         "More rows of the chunk had failed than MaxFailedPercent allows, so that no further one was asked.",
         "mend what the failed rows have in common, and run the line again",
+        may_pass=True,
+    ),
+    JOB_REFUSED: Code(
+        "The server refuses what the job itself gives every row; the message names the parameter.",
+        "mend that parameter, and run the line again",
+        may_pass=True,
+    ),
+    SCHEMA_REFUSED: Code(
+        "The server refuses the job's ResponseSchemaFile, whatever the row asks.",
+        "mend the schema as the message says, and run the line again",
         may_pass=True,
     ),
     # the answer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.address import Address
-from engine.inquiry import ask_given
+from engine.given import ask_given
 from support.fake_server import ROUTES, FakeServer, Fault
 from support.programs import Session, outcome, rows
 
@@ -35,9 +35,11 @@ SERVERS = {
 
 @pytest.mark.parametrize("page", SERVERS.values(), ids=SERVERS.keys())
 def test_a_given_server_that_speaks_something_else_is_refused(page: Fault, tmp_path: Path) -> None:
-    with FakeServer() as server:
+    with FakeServer(lambda _: page) as server:
         server.pages["*"] = page
-        Session(tmp_path, rows("a"), server.url).start().refused(f"127.0.0.1:{server.port}")
+        Session(tmp_path, rows("a"), server.url).start(server_start_timeout_seconds="1").refused(
+            f"127.0.0.1:{server.port}"
+        )
 
 
 def test_a_given_server_that_wants_a_key_is_given_one_by_the_worker_s_environment(tmp_path: Path) -> None:
@@ -83,6 +85,13 @@ def test_a_gateway_whose_list_names_no_endpoint_is_asked_as_the_rows_say(listed:
     with FakeServer() as server:
         server.pages["/openapi.json"] = Fault(body=json.dumps(listed).encode())
         assert answered_by(server, tmp_path) == "echo: a"
+
+
+def test_a_server_that_streams_unasked_is_used(tmp_path: Path) -> None:
+    event = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    body = f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode()
+    with FakeServer(lambda _: Fault(body=body, headers={"Content-Type": "text/event-stream"})) as server:
+        assert answered_by(server, tmp_path) == "Hi"
 
 
 def test_a_first_request_that_fails_is_made_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.fake_server import FakeServer
+from support.fake_server import MODEL, Asked, FakeServer, Fault
 from support.programs import Session, rows
 
 TOKEN = "hf_aTokenThatNobodyMaySee"
@@ -65,13 +65,22 @@ PARAMETERS: dict[str, tuple[dict[str, str], str]] = {
     "a ServerUrl of another kind": ({"server_url": "ftp://x"}, "ServerUrl"),
     "a password in ServerUrl": ({"server_url": f"http://me:{TOKEN}@127.0.0.1:9/v1"}, "OPENAI_API_KEY"),
     "a model that is not served": ({"model_name": "other"}, "ModelName"),
-    "a server that is not there": ({"server_url": "http://127.0.0.1:9"}, "127.0.0.1:9"),
+    "a server that is not there": (
+        {"server_url": "http://127.0.0.1:9", "server_start_timeout_seconds": "1"},
+        "127.0.0.1:9",
+    ),
     "no input at all": ({"input_file": ""}, "InputFile"),
 }
 
 
+def know_one_model(asked: Asked) -> Fault | None:
+    """Refuse every model but the server's own, as vLLM does."""
+    words = f'{{"error": {{"message": "The model `{asked.body["model"]}` does not exist."}}}}'
+    return Fault(404, words.encode()) if asked.body["model"] != MODEL else None
+
+
 @pytest.mark.parametrize(("options", "says"), PARAMETERS.values(), ids=PARAMETERS.keys())
 def test_a_parameter_that_cannot_be_is_refused_by_its_name(options: dict[str, str], says: str, tmp_path: Path) -> None:
-    with FakeServer() as server:
+    with FakeServer(know_one_model) as server:
         session = Session(tmp_path, rows(map(str, range(6))), server.url)
         assert TOKEN not in session.start(**options).refused(says)

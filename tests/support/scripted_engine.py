@@ -12,12 +12,12 @@ from unittest import mock
 
 from asking import link as link_module
 from asking import patience as patience_module
-from asking.client import Unanswered
 from asking.dispatcher import Dispatcher, Limits
 from asking.link import Link
 from asking.patience import Patience
 from asking.pending import Pending
 from asking.trust import Trust
+from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Ask, Failure
 from engine.note import ServerGone
 from support.scripted_time import ScriptedLoop, run

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from asking import audio
-from asking.client import Client, Unanswered
+from asking.client import Client
+from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Ask
 from rows.errors import RowError
 from support.scripted_server import scripted, status

@@ -22,7 +22,7 @@ NEW_WORDS = "max_completion_tokens=512 cannot be greater than max_model_len=400.
 @pytest.mark.parametrize(
     ("endpoint", "name", "left"),
     [
-        (CHAT, "max_completion_tokens", None),
+        (CHAT, "max_tokens", None),
         (RESPONSES, "max_output_tokens", None),
         (COMPLETIONS, "max_tokens", 256),  # without a limit vLLM stops at 16 tokens
         (MESSAGES, "max_tokens", 256),  # which needs one
@@ -50,7 +50,7 @@ def test_another_refusal_is_not_about_the_limit() -> None:
 
 def test_a_row_is_answered_though_the_jobs_limit_left_its_prompt_no_room(tmp_path: Path) -> None:
     def full(asked: Asked) -> Fault | None:
-        limit = asked.body.get("max_completion_tokens")
+        limit = asked.body.get("max_tokens")
         return Fault(400, json.dumps({"error": {"message": OLD_WORDS, "code": 400}}).encode()) if limit == 512 else None
 
     lines = [b'{"prompt": "long"}', b'{"prompt": "long, a limit of its own", "max_tokens": 512}']

@@ -7,10 +7,11 @@ import resource
 
 import pytest
 
-from asking.client import OTHER_FILES, Client, Unanswered, room_for
+from asking.client import OTHER_FILES, Client, room_for
+from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Ask
 from engine.address import Address, read_key
-from engine.inquiry import ask_given
+from engine.given import ask_given
 from engine.note import ServerError
 from support.scripted_server import scripted, status
 

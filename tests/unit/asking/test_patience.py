@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from asking import patience
-from asking.client import Unanswered
 from asking.patience import Patience, Reading, read_metrics
+from asking.unanswered import Unanswered
 
 NEVER, AT_ONCE = 3600.0, 1e-9  # seconds
 NONE = urllib.error.HTTPError("http://x/metrics", 404, "Not Found", email.message.Message(), None)

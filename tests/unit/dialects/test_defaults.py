@@ -124,8 +124,8 @@ def test_a_tool_call_is_no_answer_that_the_schema_governs() -> None:
 
 def test_the_jobs_limit_is_never_beyond_the_context() -> None:
     short = Served(model="m", routes=ROUTES, tokens=128)
-    assert asked({"prompt": "x"}, served=short).body["max_completion_tokens"] == 128
-    assert asked({"prompt": "x", "max_tokens": 500}, served=short).body["max_completion_tokens"] == 500
+    assert asked({"prompt": "x"}, served=short).body["max_tokens"] == 128
+    assert asked({"prompt": "x", "max_tokens": 500}, served=short).body["max_tokens"] == 500
 
 
 def test_beam_search_is_refused_where_the_job_s_schema_governs() -> None:

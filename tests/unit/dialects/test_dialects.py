@@ -49,7 +49,7 @@ def test_runpod_sampling_params_have_the_servers_names() -> None:
         "messages": USER,
         "model": "m",
         "temperature": 0.1,
-        "max_completion_tokens": 9,
+        "max_tokens": 9,
         "use_beam_search": True,
         "logprobs": True,
         "top_logprobs": 2,
@@ -114,7 +114,7 @@ def test_a_bedrock_conversation_is_asked_as_the_server_reads_it() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]
     assert body["messages"] == messages
-    assert (body["max_completion_tokens"], body["top_p"], body["stop"]) == (9, 0.5, ["END"])
+    assert (body["max_tokens"], body["top_p"], body["stop"]) == (9, 0.5, ["END"])
 
 
 def test_an_anthropic_image_of_a_bedrock_record_is_sent_as_a_data_url() -> None:

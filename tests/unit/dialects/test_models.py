@@ -7,7 +7,7 @@ import pytest
 from dialects.exchange import Ask
 from dialects.models import choose_model
 from engine.facts import Served
-from engine.inquiry import _is_one
+from engine.model_list import read_models
 from rows.errors import RowError
 
 ALONE = Served("m", names=frozenset({"m", "mine"}), alone=True)
@@ -56,4 +56,4 @@ def test_a_name_that_is_not_served_is_refused_where_the_job_says_so(served: Serv
     ],
 )
 def test_a_list_of_one_model_is_told_from_adapters_and_from_several(models: list[dict[str, str]], one: bool) -> None:
-    assert _is_one(models) is one
+    assert read_models(models).alone is one

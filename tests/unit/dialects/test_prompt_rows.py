@@ -25,14 +25,14 @@ def test_a_prompt_is_a_conversation_of_one_message_with_the_jobs_defaults() -> N
     ask = asked({"prompt": "Hi", "id": "001", "topic": "x"})
     assert (ask.route, ask.body) == (
         CHAT,
-        {"messages": USER, "model": "m", "max_completion_tokens": 512, "temperature": 0.7},
+        {"messages": USER, "model": "m", "max_tokens": 512, "temperature": 0.7},
     )
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 def test_a_rows_own_limit_and_temperature_beat_the_jobs(name: str) -> None:
     body = asked({"text": "Hi", name: 9, "temperature": 0}).body
-    assert (body["max_completion_tokens"], body["temperature"]) == (9, 0)
+    assert (body["max_tokens"], body["temperature"]) == (9, 0)
 
 
 def test_sampling_params_beat_the_same_option_at_the_top() -> None:

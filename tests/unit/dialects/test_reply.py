@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from asking.client import Unanswered, _answer
+from asking.reading import read_answer
+from asking.unanswered import Unanswered
 from dialects.answers import check_schema, read_results
 from dialects.exchange import Answer, Ask
 from dialects.reply import CUT_OFF, read_content, read_count, read_end
@@ -171,5 +172,5 @@ def test_a_call_in_the_older_api_s_field_is_a_tool_call() -> None:
 )
 def test_half_an_answer_of_an_engine_that_gave_up_is_asked_again(body: dict[str, Any]) -> None:
     with pytest.raises(Unanswered) as raised:
-        _answer(200, json.dumps(body).encode(), {})
+        read_answer(CHAT, 200, json.dumps(body).encode(), {})
     assert (raised.value.failure.code, raised.value.passing) == ("aborted", True)

@@ -43,19 +43,28 @@ def test_null_means_not_set_and_an_unknown_option_is_let_through() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "own"),
     [
-        (CHAT, "max_completion_tokens"),
+        (CHAT, "max_tokens"),
         (COMPLETIONS, "max_tokens"),
         (RESPONSES, "max_output_tokens"),
         (MESSAGES, "max_tokens"),
     ],
 )
 def test_the_limit_of_new_tokens_has_one_meaning_under_each_name(name: str, endpoint: str, own: str) -> None:
-    assert translate_options({name: 5}, endpoint) == {own: 5}
+    kept = {name: 5} if (name, endpoint) == ("max_completion_tokens", CHAT) else {}
+    assert translate_options({name: 5}, endpoint) == {own: 5, **kept}
 
 
 def test_the_endpoints_own_name_wins_where_two_limits_are_set() -> None:
-    assert translate_options({"max_tokens": 5, "max_completion_tokens": 9}, CHAT) == {"max_completion_tokens": 9}
-    assert translate_options({"max_tokens": 5, "max_completion_tokens": 9}, COMPLETIONS) == {"max_tokens": 5}
+    both = {"max_tokens": 5, "max_completion_tokens": 9}
+    assert translate_options(both, COMPLETIONS) == {"max_tokens": 5}
+    assert translate_options(both, RESPONSES) == {"max_output_tokens": 9}
+
+
+def test_a_chat_keeps_both_names_of_the_limit_and_one_that_refuses_the_first_gets_the_second() -> None:
+    both = {"max_tokens": 5, "max_completion_tokens": 9}
+    assert translate_options(both, CHAT) == both
+    assert translate_options(both, CHAT, "max_completion_tokens") == {"max_completion_tokens": 9}
+    assert translate_options({"max_tokens": 5}, CHAT, "max_completion_tokens") == {"max_completion_tokens": 5}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asking import client
+from asking import reading
 from rows.errors import CODES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,7 +36,7 @@ def constants() -> dict[str, str]:
 def codes_raised() -> set[str]:
     """Return the codes that scripts/ and tools/ name where they make a row's error, and those of HTTP statuses."""
     known = constants()
-    found = {client._meaning(status)[0] for status in range(300, 600)}
+    found = {reading._meaning(status, "")[0] for status in range(300, 600)}
     for tree in trees():
         for call in ast.walk(tree):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in RAISING):
