@@ -96,6 +96,7 @@ class Merge:
     def _take_spares(self, shard: Shard) -> None:
         (number, spans), same = self._add(shard), self._is_same(shard.header)
         for offset, length, found in shard.glances():
+            self._repeats |= found.repeats
             if found.status != "blank":
                 when = spans.add(found.started or shard.header.created, found.seconds or 0)
                 self._spares.add((number, offset, length), when, found, same=same)
