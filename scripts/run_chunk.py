@@ -22,19 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from asking import order
-from asking.client import Client, room_for
-from asking.dispatcher import Dispatcher, Limits
-from asking.link import Link, LoadsSpent
-from asking.patience import Patience
+from asking.copies import Copies
+from asking.link import LoadsSpent
 from asking.pending import Pending, prepare
 from asking.progress import Progress
-from asking.trust import Trust
 from asking.twins import Twins
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
-from engine.address import read_key
 from engine.note import ServerError, ServerGone, load_note
-from engine.watch import Watch
 from host import files, runner, transfer
 from job import arguments, parameters
 from job.moment import read_moment
@@ -50,7 +45,6 @@ from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
 
 NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
-STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stuck; noticed before its rows time out
 EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
 
@@ -94,7 +88,7 @@ class Chunk:
         self._source = source.prepare(values["InputFile"], "", session, runner.say)
         self._lines = ranges.of_values(chunk, values["BlockSize"])
         self._folder = output_dir / "output" / "results"
-        self._watch = Watch(session, self._note, read_key())
+        self._copies = Copies(session, self._note, values)
         self._has_told_model = False
         self._twins = Twins()
         self._progress = Progress(len(self._lines.up_to(self._source.lines)))
@@ -102,7 +96,7 @@ class Chunk:
 
     async def run(self) -> None:
         """Ask every line that no interrupted attempt answered, and finish the shard."""
-        header, self._dispatcher = self._header(), self._make_dispatcher()
+        header, self._fleet = self._header(), self._copies.make_fleet(self._settle)
         files.make_folder(self._folder)
         keeper = Keeper(self._values["KeepRowsSeconds"], header)
         keeper.fetch(self._folder)
@@ -120,7 +114,7 @@ class Chunk:
                 done, rows = self._progress.done, self._progress.rows
                 if done < rows:
                     raise Canceled(f"ended with {done} of {rows} rows done; they are kept")
-                path = self._writer.finish(self._watch.loads)
+                path = self._writer.finish(self._copies.loads)
         keeper.discard()
         runner.say(f"{path.name}: {self._progress.done} rows, {self._progress.failed} failed")
         self._say_past_end()
@@ -131,7 +125,7 @@ class Chunk:
         self._stop_in_time()
         showing = asyncio.create_task(self._progress.keep_showing())
         try:
-            await self._dispatcher.run(self._pending(answered))
+            await self._fleet.run(self._pending(answered))
         except LoadsSpent as error:
             self._give_up(Failure(SERVER_GONE, str(error)))
         except (asyncio.CancelledError, ServerGone):  # the notice ran out, or there is no server to wait for
@@ -140,7 +134,7 @@ class Chunk:
         finally:
             showing.cancel()
         if self._unasked and not canceled.is_set():
-            for pending in self._dispatcher.rest():
+            for pending in self._fleet.rest():
                 self._settle(pending, replace(self._unasked, attempts=pending.attempts))
 
     def _stop_in_time(self) -> None:
@@ -158,7 +152,7 @@ class Chunk:
         if self._unasked is None:
             runner.say(f"{why.message}: no further row is asked")
             self._unasked = replace(why, message=f"{why.message}; this row was not asked to its end")
-            self._dispatcher.stop()
+            self._fleet.stop()
 
     def _header(self) -> shards.Header:
         values, found = self._values, self._source
@@ -180,18 +174,6 @@ class Chunk:
             terms=self._terms,
             served=self._served,
         )
-
-    def _make_dispatcher(self) -> Dispatcher:
-        values, watch = self._values, self._watch
-        concurrency = room_for(values["MaxConcurrency"])
-        if concurrency < values["MaxConcurrency"]:
-            runner.say(f"MaxConcurrency is {concurrency} here: no more files can be open at once (ulimit -n)")
-        row_timeout = values["RowTimeoutSeconds"]
-        patience = Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
-        key, trust = read_key(), Trust.load(self._session)
-        link = Link(lambda url: Client(url, key, concurrency), watch.url, row_timeout, watch, patience, trust)
-        waking = values["ServerStartTimeoutSeconds"] if self._note.external else 0.0
-        return Dispatcher(link, Limits(concurrency, values["MaxAttempts"], waking), trust, self._settle)
 
     def _pending(self, answered: Container[int]) -> Iterator[Pending]:
         """Return what is to be asked, lazily and in the order in which it is asked."""
@@ -262,7 +244,7 @@ class Chunk:
                 give_up()
                 return
             canceled.set()
-            self._dispatcher.stop()
+            self._fleet.stop()
             left = max(0.0, runner.notice_seconds(Path.cwd()) - NOTICE_MARGIN)
             runner.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
             loop.call_later(left, give_up)

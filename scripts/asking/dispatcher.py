@@ -1,9 +1,10 @@
-"""Many rows at once to one server: continuous refill, retries, and what follows when the server dies.
+"""Many rows at once to one engine: continuous refill, retries, and what follows when the engine dies.
 
 `Dispatcher.run` takes rows lazily, keeps up to `concurrency` of them in flight without a barrier anywhere, and hands
 each one's outcome to `done` exactly once. What may pass is tried again after a pause that grows; what cannot is final.
 When the server died, the rows in flight are asked again after it is back (`Link`), in the order that `Suspects` gives,
-which finds the rows that kill it. `rest` gives the rows that have no outcome, after `stop` or when no server is left.
+which finds the rows that kill it; until then the rows that it does not have yet are left to others (`Fleet`).
+`take_rest` gives up the rows that have no outcome, after `stop` or when the engine is gone.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Limits:
 
 
 class Dispatcher:
-    """Sends rows to a server."""
+    """Sends rows to one engine."""
 
     def __init__(
         self, link: Link, limits: Limits, trust: Trust, done: Callable[[Pending, Answer | Failure], None]
@@ -57,19 +58,21 @@ class Dispatcher:
         self._manners, self._pressure = Manners(), Pressure(limits.concurrency)
         self._common = CommonFault(link.try_out)
         self._changed = asyncio.Event()
+        link.note_return = self._changed.set
         self._stop = asyncio.Event()
 
     async def run(self, rows: Iterator[Pending]) -> None:
-        """Ask all rows. Returns when each is done, or after `stop`. Raises ServerGone."""
+        """Ask all rows. Returns when each is done, or after `stop`; may be called again. Raises ServerGone."""
         self._rows = rows
         watch = asyncio.create_task(self._link.watch())
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._limits.concurrency):
                     first = self._next()
-                    if first is None:
+                    if first is None and not self._waits:
                         break
                     group.create_task(self._lane(first))
+                    await asyncio.sleep(0)  # other engines take their rows in turn
             if self._trust.is_doubtful and not self._stop.is_set():
                 await self._link.bring_up()  # the guilty may be innocent, and only the server can tell
             if not self._trust.is_doubtful:
@@ -81,7 +84,10 @@ class Dispatcher:
             raise error from None
         finally:
             watch.cancel()
-            await self._link.disconnect()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._link.disconnect()
 
     def stop(self) -> None:
         """Send nothing more; `run` returns when what is in flight has arrived."""
@@ -90,15 +96,16 @@ class Dispatcher:
         self._pressure.wake()
         self._link.close()
 
-    def rest(self) -> Iterator[Pending]:
-        """Give up the rows that have no outcome, once `run` has ended."""
-        yield from self._in_lanes
-        yield from (pending for pending, _ in self._guilty)
-        yield from self._suspects.drain()
-        yield from self._rows
+    def take_rest(self) -> list[Pending]:
+        """Give up the rows that it took and that have no outcome, once `run` has ended."""
+        rest = [*self._in_lanes, *(pending for pending, _ in self._guilty), *self._suspects.drain()]
+        self._in_lanes.clear()
+        self._guilty, self._on_trial, self._alone = [], [], None
+        return rest
 
     async def _lane(self, pending: Pending | None) -> None:
         """Ask one row after another until none is left. A row that waits for another attempt keeps its lane."""
+        pending = pending or await self._following()
         while pending is not None:
             outcome = await self._outcome(pending)
             if outcome is not None:
@@ -111,17 +118,24 @@ class Dispatcher:
         """Return the next row, waiting while there are suspects whose turn has not come."""
         while not self._stop.is_set():
             pending = self._next()
-            waits = self._suspects or self._on_trial or self._alone or (self._guilty and self._in_lanes)
-            if pending is not None or not waits:
+            if pending is not None or not self._waits:
                 return pending
             self._changed.clear()
             await self._changed.wait()
         return None
 
+    @property
+    def _waits(self) -> bool:
+        """Tell whether there may be a row to send later where there is none now."""
+        busy = self._guilty and self._in_lanes
+        return bool(self._suspects or self._on_trial or self._alone or busy or self._link.is_coming)
+
     def _next(self) -> Pending | None:
         """Take a new row, or a suspect when it may go; None when there is none to send now."""
         if self._stop.is_set() or self._alone or (self._guilty and self._in_lanes):
             return None  # after a row was found guilty one is asked alone, until an answer shows that the server works
+        if self._link.is_coming:
+            return None  # one row has the engine brought back; the others may be answered elsewhere meanwhile
         pending = None
         if self._suspects.has_first:
             if not self._in_lanes:
@@ -149,7 +163,7 @@ class Dispatcher:
             await self._link.bring_up()
             async with self._pressure.turn(self._stop) as begun:
                 if self._stop.is_set():
-                    return None  # `rest` finds it
+                    return None  # `take_rest` finds it
                 if common := self._common.find(pending.ask):
                     return replace(common, attempts=pending.attempts)
                 self._adapt(pending)

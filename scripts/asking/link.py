@@ -62,7 +62,8 @@ class Link:
     """Asks one engine. `connect` makes a client for an address.
 
     `note_death` gets the rows that were in flight at a death, in the order in which they were sent, and whether nothing
-    else was asked of the engine since its load; then `free` gets the rows that were too late for it.
+    else was asked of the engine since its load; then `free` gets the rows that were too late for it. `note_return` is
+    called when the engine is back.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Link:
         self._patience, self._trust = patience, trust
         self.note_death: Callable[[Sequence[Pending], bool], None] = lambda *_: None
         self.free: Callable[[Sequence[Pending]], None] = lambda *_: None
+        self.note_return: Callable[[], None] = lambda: None
         self._client = connect(url)
         self._open: dict[Pending, Attempt] = {}
         self._asked = 1  # requests since its load; the chunk does not know what others asked of the first
@@ -85,6 +87,7 @@ class Link:
         self._generation = 0  # counts the deaths
         self._dead = False  # the last of them has no successor yet
         self._closed = False
+        self._callers = 0  # rows that wait for it to come back
         self._seen_well = 0.0  # when the last look that found the engine well began
         self._looking = asyncio.Lock()  # held by whoever looks at the engine, or brings it back
 
@@ -165,10 +168,23 @@ class Link:
         self.note_death(in_flight, len(in_flight) == self._asked == 1)
         self.free(late)
 
+    @property
+    def is_coming(self) -> bool:
+        """Tell whether the engine is dead and a row has it brought back."""
+        return self._dead and self._callers > 0
+
     async def bring_up(self) -> None:
         """Bring a dead engine back: only here, so that none is started when no row is left. Raises ServerGone."""
         if not self._dead:
             return
+        self._callers += 1
+        try:
+            await self._bring_up()
+        finally:
+            self._callers -= 1
+        self.note_return()
+
+    async def _bring_up(self) -> None:
         async with self._looking:
             if self._dead and not self._closed:
                 try:

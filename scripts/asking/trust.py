@@ -1,4 +1,4 @@
-"""What a session's engine has shown so far, and so whether it is worth another load.
+"""What one of a session's engines has shown so far, and so whether it is worth another load.
 
 Kept in the session's folder, since a chunk learns from those before it. A load that brought an answer, or the proof
 that a row is guilty, has helped; LOADS_LIMIT loads in a row that did not are the sign of a broken worker, and so are
@@ -18,26 +18,26 @@ from host import files
 LOADS_LIMIT = 6  # loads in a row that help nothing, the session's first included; more would pay for a broken worker
 GUILTY_LIMIT = 3  # rows in a row that seem to kill the engine until a witness is asked
 WITNESS_LIMIT = 1 << 16  # bytes of a request that is kept as the witness
-_NAME = "trust.json"
 
 
 @dataclass(slots=True)
 class Trust:
     """The engine's record. `idle` counts loads in a row that helped nothing, `guilty` rows in a row found guilty."""
 
-    folder: Path | None = None  # None: kept nowhere
+    path: Path | None = None  # None: kept nowhere
     idle: int = 1
     guilty: int = 0
     witness: dict[str, str] | None = None
 
     @classmethod
-    def load(cls, folder: Path) -> Trust:
-        """Return what the session's earlier chunks learned."""
+    def load(cls, folder: Path, engine: int = 0) -> Trust:
+        """Return what the session's earlier chunks learned of an engine."""
+        path = folder / (f"trust-{engine}.json" if engine else "trust.json")
         try:
-            value = json.loads((folder / _NAME).read_bytes())
+            value = json.loads(path.read_bytes())
         except FileNotFoundError:
             value = {}
-        return cls(folder, **value)
+        return cls(path, **value)
 
     @property
     def is_worth_a_load(self) -> bool:
@@ -73,6 +73,6 @@ class Trust:
         return Ask(self.witness["route"], json.loads(self.witness["body"])) if self.witness else None
 
     def _save(self) -> None:
-        if self.folder is not None:
+        if self.path is not None:
             value = {"idle": self.idle, "guilty": self.guilty, "witness": self.witness}
-            files.write_whole(self.folder / _NAME, json.dumps(value).encode(), mode=0o600)
+            files.write_whole(self.path, json.dumps(value).encode(), mode=0o600)

@@ -13,11 +13,11 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.address import UNREADABLE, Address
 from engine.cause import read_tail, report
-from engine.command import build_environment
 from engine.note import Engine, ServerError
 from host import files, processes
 
@@ -36,7 +36,7 @@ class Launch:
     The thread that creates it must outlive it.
     """
 
-    def __init__(self, argv: list[str], folder: Path, name: str, key: str, start_timeout: float) -> None:
+    def __init__(self, argv: list[str], folder: Path, name: str, environment: Mapping[str, str]) -> None:
         self.gone = threading.Event()
         self.died, self.status = 0.0, 0
         self.log = str(folder / f"{name}.log")
@@ -49,7 +49,7 @@ class Launch:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    env=build_environment(key, start_timeout, self.scratch),
+                    env={**environment, "TMPDIR": self.scratch},
                     cwd=folder,
                     start_new_session=True,
                 )

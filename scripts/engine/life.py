@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine import command, gpus, inquiry
+from engine import command, inquiry
 from engine.address import Address
 from engine.launch import HASTE_SECONDS, Launch, PortTaken, find_free_port, wait_until_ready
 from engine.note import Engine, Request, ServerError, Settings, State
@@ -90,7 +90,7 @@ class Life(threading.Thread):
                 self._start(loads=(*loads, load), ports_taken=ports_taken)
                 self._await()
                 return
-            except (ServerError, OSError, gpus.GpuError) as error:
+            except (ServerError, OSError) as error:
                 runner.say(str(error))
                 if self._launch is not None:
                     self._launch.end(HASTE_SECONDS)  # its children may outlive it
@@ -99,15 +99,18 @@ class Life(threading.Thread):
                     return
 
     def _start(self, *, loads: tuple[str, ...], ports_taken: int) -> None:
-        """Launch the engine on a port that is free. Raises ServerError, GpuError or OSError."""
+        """Launch the engine on a port that is free. Raises ServerError or OSError."""
         if self._abandoned.is_set():
             raise ServerError("canceled while the server was starting")
-        plan, port, number = self._plan, find_free_port(), self.engine.number
-        generation, served = self.engine.generation + 1, self.engine.served
-        self.engine = Engine(number, generation=generation, loads=loads, served=served, ports_taken=ports_taken)
-        argv = command.build_command(plan.settings, port, gpus.here())
+        plan, port, before = self._plan, find_free_port(), self.engine
+        number, place, generation = before.number, before.place, before.generation + 1
+        self.engine = Engine(
+            number, place=place, generation=generation, loads=loads, served=before.served, ports_taken=ports_taken
+        )
+        argv = command.build_command(plan.settings, port, place)
+        environment = command.build_environment(plan.key, plan.settings.start_timeout, place, number)
         name = f"server-{number}-{len(loads)}" if number else f"server-{len(loads)}"
-        self._launch = launch = Launch(argv, plan.folder, name, plan.key, plan.settings.start_timeout)
+        self._launch = launch = Launch(argv, plan.folder, name, environment)
         threading.Thread(target=self._tell_end, args=[launch], daemon=True).start()
         url = f"http://127.0.0.1:{port}"
         self._change(url=url, process=launch.process, log=launch.log, scratch=launch.scratch)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.facts import Served
+from engine.placement import ON_CPU, UNKNOWN_ROWS, Placement
 from host import files
 from host.processes import Process
 
@@ -57,6 +58,7 @@ class Engine:
     """One engine: how it is, where it answers, and what its process left. A given server has no process."""
 
     number: int = 0
+    place: Placement = ON_CPU
     state: State = State.STARTING
     generation: int = 0  # counts its launches
     url: str = ""
@@ -81,6 +83,7 @@ class Note:
     supervisor: Process | None = None
     external: bool = False
     cache: str = ""  # a folder of caches for this session alone, removed with it
+    why: str = ""  # there are so many engines
 
     @property
     def served(self) -> Served:
@@ -89,6 +92,11 @@ class Note:
             if engine.served:
                 return engine.served
         raise ServerError(_NOT_ENTERED)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Return how many requests in flight keep each engine full."""
+        return tuple(UNKNOWN_ROWS if self.external else engine.place.rows for engine in self.engines)
 
 
 def write_note(note: Note, folder: Path) -> None:
@@ -122,6 +130,7 @@ def read_note(folder: Path) -> Note | None:
 def _parse_engine(value: dict[str, Any]) -> Engine:
     served = value["served"]
     parsed = {
+        "place": Placement(**value["place"]),
         "state": State(value["state"]),
         "process": _parse_process(value["process"]),
         "loads": tuple(value["loads"]),

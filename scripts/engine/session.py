@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from engine import launch
+from engine import gpus, launch
 from engine.address import KEY_VARIABLE
 from engine.caches import choose_caches, remove_caches
 from engine.cause import read_tail
+from engine.checkpoint import read_checkpoint
 from engine.facts import Served
 from engine.given import await_given
+from engine.loading import follow_first
 from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
+from engine.placement import Choice, Wish, choose
 from engine.server_url import parse_url
 from engine.supervisor import ENTERED
-from engine.watch import follow
+from engine.vllm_args import overridden, split_arguments
 from host import files, processes, runner
 
 LOG = "supervisor.log"
@@ -43,7 +48,11 @@ class Entrance:
         caches = choose_caches(os.environ)
         for remark in caches.remarks:
             runner.say(remark)
-        write_note(Note(settings, (Engine(),), cache=caches.temporary), folder)
+        choice = choose_places(settings, {**os.environ, **caches.variables})
+        if choice.why:
+            runner.say(choice.why)
+        engines = tuple(Engine(number, place) for number, place in enumerate(choice.placements))
+        write_note(Note(settings, engines, cache=caches.temporary, why=choice.why), folder)
         watched = processes.find_runner()
         argv = [*program, f"--session-dir={folder}"]
         argv += [f"--runner={watched.pid}:{watched.birth}"] if watched else []
@@ -72,11 +81,11 @@ class Entrance:
                 self._supervisor.wait(LEAVE_SECONDS)
 
     def wait(self, abandoned: threading.Event) -> Engine:
-        """Wait until the model is loaded, telling the progress; return its engine.
+        """Wait until a copy of the model is loaded, telling the progress; return its engine.
 
         Raises ServerError, also once `abandoned`.
         """
-        return follow(self._folder, 0, 1, abandoned, self._owned)
+        return follow_first(self._folder, abandoned, self._owned)
 
     def finish(self) -> None:
         """Say that the session is entered: its supervisor goes on alone. Raises ServerError."""
@@ -93,6 +102,24 @@ class Entrance:
             return True
         runner.say(read_tail(str(self._folder / LOG)))
         return False
+
+
+def choose_places(settings: Settings, environment: Mapping[str, str]) -> Choice:
+    """Look at the worker's GPUs and at the model, and choose where its engines run. Raises ServerError."""
+    try:
+        found = gpus.here(environment)
+    except gpus.GpuError as error:
+        raise ServerError(str(error)) from None
+    arguments = split_arguments(settings.vllm_args)
+    said = overridden(arguments)
+    length, share = said.get("MaxModelLen", ""), said.get("GpuMemoryUtilization", "")
+    wish = Wish(
+        settings.tensor_parallel_size,
+        int(length) if length.isdecimal() else settings.max_model_len,
+        float(share) if re.fullmatch(r"0?\.\d+|1(\.0*)?", share) else settings.gpu_memory_utilization,
+        arguments,
+    )
+    return choose(found, read_checkpoint(settings.model, environment, ask_hub=bool(found)), wish)
 
 
 def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threading.Event) -> Engine:

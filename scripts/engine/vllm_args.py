@@ -35,6 +35,18 @@ OF_PARAMETERS = {  # flags that say what a parameter says; VllmArgs come last on
     "--tensor-parallel-size": "TensorParallelSize",
     "-tp": "TensorParallelSize",
 }
+PARALLEL_FLAGS = (  # over which GPUs a server runs, and how: whoever says one says all of it
+    "--tensor-parallel-size",
+    "-tp",
+    "--pipeline-parallel-size",
+    "-pp",
+    "--data-parallel-size",
+    "-dp",
+    "--data-parallel-rank",
+    "--data-parallel-start-rank",
+    "--nnodes",
+    "--device-ids",
+)
 _DASHES = "‐‑‒–—―−"
 _QUOTES = "“”„‟‘’‚«»″′`"
 _SPACES = "\u00a0\u2007\u202f\u200b\u2060\ufeff"  # that look like a space, or like nothing
@@ -104,6 +116,11 @@ def _refuse_reserved(argument: str) -> None:
     # vLLM's parser takes a flag's beginning for the flag
     if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
         raise ArgumentsError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
+
+
+def has_flag(arguments: Sequence[str], flag: str) -> bool:
+    """Tell whether a flag is among the arguments."""
+    return any(argument.partition("=")[0].replace("_", "-") == flag for argument in arguments)
 
 
 def values_of(arguments: Sequence[str], flag: str) -> list[str]:

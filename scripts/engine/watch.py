@@ -1,4 +1,4 @@
-"""What a task knows of the session's server: whether it lives, how to have it back, and how its load goes on.
+"""What a task knows of one of the session's servers: whether it lives, and how to have it back.
 
 There is one rule for death: the process is gone, or the server itself says that it is dead, or it makes no progress
 with requests in flight (which is for the caller to say, by `end_stuck`). A server that is slow to answer lives.
@@ -10,11 +10,11 @@ import asyncio
 import threading
 import time
 import urllib.error
-from collections.abc import Callable
 from pathlib import Path
 
 from engine.address import UNREADABLE, Address
-from engine.cause import explain, quote_tail, read_log, read_tail
+from engine.cause import explain, quote_tail, read_log
+from engine.loading import follow, name_copy
 from engine.note import Engine, Note, Request, ServerError, ServerGone, State, load_note, send_request
 from host import runner
 from host.processes import KILL_SECONDS
@@ -24,17 +24,32 @@ SETTLE_SECONDS = 3.0  # a dying server closes its connections before its process
 END_SECONDS = KILL_SECONDS + 30.0  # for the supervisor to end an engine
 AWAY_SECONDS = 300.0  # how long a server that somebody else runs may be away, if it may take that long to start
 POLL_SECONDS = 0.1
-SHOW_SECONDS = 10  # between two looks at the log of a load
+JOIN_SECONDS = 0.5  # between two looks at a copy that loads
 
 
 class Watch:
-    """Watches the session's server for one task; `loads` are the model loads that it used."""
+    """Watches one engine of the session for one task; `loads` are the model loads of it that the task used."""
 
-    def __init__(self, folder: Path, note: Note, key: str) -> None:
+    def __init__(self, folder: Path, note: Note, key: str, number: int = 0) -> None:
         self._folder, self._note, self._key = folder, note, key
-        self._engine = note.engines[0]
-        self.loads = list(self._engine.loads[-1:])
+        self._engine = note.engines[number]
+        self._copy = name_copy(number, note)
+        self.loads: list[str] = []
         self._abandoned = threading.Event()
+
+    async def join(self) -> None:
+        """Wait while the engine loads. Raises ServerGone for one that never did so far."""
+        waited = False
+        while (engine := self._read_engine()).state == State.STARTING and self._is_owned():
+            waited = True
+            await asyncio.sleep(JOIN_SECONDS)
+        self._engine = engine
+        if engine.served is None and not self._note.external:
+            why = engine.message.rpartition("\n")[2] or "it has not started"
+            raise ServerGone(f"{self._copy}{why}")
+        if waited:
+            runner.say(f"{self._copy}it answers too, at {self.url}")
+        self.loads = list(engine.loads[-1:])
 
     @property
     def url(self) -> str:
@@ -64,7 +79,9 @@ class Watch:
     async def end_stuck(self) -> None:
         """End a server that makes no progress; the rows in flight then find it dead."""
         if not self._note.external:
-            runner.say("the server made no progress although requests are in flight: it is stuck and is ended")
+            runner.say(
+                f"{self._copy}the server made no progress although requests are in flight: it is stuck and is ended"
+            )
             await asyncio.to_thread(self._end, "it makes no progress")
 
     @property
@@ -104,7 +121,7 @@ class Watch:
     def _tell_death(self) -> None:
         log, status = self._engine.log, self._read_engine().status
         why = explain(read_log(Path(log)), status)
-        runner.say(f"the server died; the end of its log follows\n{quote_tail(log)}{why}".rstrip("\n"))
+        runner.say(f"{self._copy}the server died; the end of its log follows\n{quote_tail(log)}{why}".rstrip("\n"))
 
     def _end(self, reason: str) -> None:
         """Have the engine ended, and wait until it is."""
@@ -121,7 +138,7 @@ class Watch:
         except ServerError as error:
             raise ServerGone(str(error)) from None
         self.loads.append(self._engine.loads[-1])
-        runner.say(f"the server answers again, at {self.url}")
+        runner.say(f"{self._copy}the server answers again, at {self.url}")
         return self.url
 
     def _request(self, action: str, reason: str) -> None:
@@ -156,59 +173,3 @@ class Watch:
         except UNREADABLE:
             return False
         return True
-
-
-def follow(folder: Path, number: int, generation: int, abandoned: threading.Event, owned: Callable[[], bool]) -> Engine:
-    """Return the engine once a launch of this generation or a later one is ready.
-
-    `owned` tells whether the supervisor runs. Raises ServerError when the engine fails, when nobody owns it any more,
-    and once `abandoned`.
-    """
-    begun, progress = time.monotonic(), _Progress()
-    while True:
-        runs = owned()  # first, so that the last note is read
-        note = load_note(folder)
-        engine = note.engines[number]
-        if engine.generation >= generation:
-            progress.tell(engine, note.settings.model, time.monotonic() - begun)
-            if engine.state == State.FAILED:
-                raise ServerError(engine.message)
-            if engine.state != State.STARTING:
-                return engine
-        if not runs:
-            raise ServerError("the server's supervisor has ended; another worker may do better")
-        if abandoned.wait(POLL_SECONDS):
-            raise ServerError("canceled while the server was starting")
-
-
-class _Progress:
-    """What of an engine's start was told."""
-
-    def __init__(self) -> None:
-        self._at, self._seen = 0.0, 0
-        self._load, self._ports_taken = "", 0
-
-    def tell(self, engine: Engine, model: str, seconds: float) -> None:
-        """Tell what is new: a port that was taken, a load that begins, and the log's newest line now and then."""
-        log = Path(engine.log)
-        if engine.ports_taken > self._ports_taken:
-            self._ports_taken = engine.ports_taken
-            runner.say("another program took the port; starting on a new one")
-        if engine.loads[-1] != self._load:
-            self._load = engine.loads[-1]
-            what = f"{model} is being loaded, its log is {log.name}"
-            if len(engine.loads) > 1:
-                what = f"starting the server again (load {len(engine.loads)} of this session)"
-            runner.say(f"model load {self._load}: {what}")
-        if seconds - self._at > SHOW_SECONDS:
-            self._at = seconds
-            self._show(log, model, seconds)
-
-    def _show(self, log: Path, model: str, seconds: float) -> None:
-        """Relay the newest line of the log, if there is one."""
-        size = log.stat().st_size if log.exists() else 0
-        runner.status(f"Loading {model}, {seconds:.0f} s")
-        if size > self._seen:
-            line = read_tail(str(log)).rpartition("\n")[2].rpartition("\r")[2]
-            runner.say(f"{seconds:.0f} s, vllm: {line}")
-        self._seen = size

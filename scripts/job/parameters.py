@@ -187,12 +187,14 @@ TABLE = (  # in the form's order
     Parameter("OutputUrl", ADDRESS, "", secret=True, shorter=_S3.format("writes"),
               meaning="Also send output.jsonl here: s3://BUCKET/KEY, s3://BUCKET/PREFIX/ for every finished file, "
                       "or an address to PUT to."),
-    Parameter("MaxConcurrency", WHOLE, 256, least=1, most=8192,
-              meaning="Requests in flight to the server at once."),
+    Parameter("MaxConcurrency", WHOLE, 0, least=0, most=8192,
+              meaning="Requests in flight at once, all copies together. 0 takes what the servers take, and a "
+                      "quarter more."),
     Parameter("GpuMemoryUtilization", NUMBER, 0.9, least=0.05, most=1.0,
               meaning="Share of each GPU's memory that the server takes."),
     Parameter("TensorParallelSize", WHOLE, 0, least=0, most=64,
-              meaning="GPUs the model is split over. 0 takes every GPU of the worker."),
+              meaning="GPUs for each copy of the model. 0 takes the fewest that hold it, and copies of it on "
+                      "the others."),
     Parameter("ServerStartTimeoutSeconds", WHOLE, 1800, least=10, most=86400,
               meaning="How long the model may take to download and load."),
     Parameter("VllmArgs", TEXT, "", checked=True,

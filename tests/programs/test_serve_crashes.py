@@ -69,7 +69,8 @@ IMPATIENT = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
 import run_chunk
-run_chunk.STALL_SECONDS /= 100
+from asking import copies
+copies.STALL_SECONDS /= 100
 sys.exit(run_chunk.main())
 """  # the chunk's program, for which a server is stuck long before its rows time out
 

@@ -126,8 +126,9 @@ def test_the_limits_of_the_host_are_kept() -> None:
 
 OUT_OF_BOUNDS = [
     ("ChunkSize", "0"), ("ChunkSize", "151"), ("BlockSize", "0"), ("TargetRuntimeSeconds", "-1"), ("MaxTokens", "0"),
-    ("MaxTokens", "many"), ("Temperature", "-2"), ("Temperature", "hot"), ("MaxConcurrency", "0"), ("MaxAttempts", "0"),
-    ("GpuMemoryUtilization", "1.5"), ("MaxFailedPercent", "101"), ("RowTimeoutSeconds", "0"), ("MaxModelLen", "1"),
+    ("MaxTokens", "many"), ("Temperature", "-2"), ("Temperature", "hot"), ("MaxConcurrency", "8193"),
+    ("MaxAttempts", "0"), ("GpuMemoryUtilization", "1.5"),
+    ("MaxFailedPercent", "101"), ("RowTimeoutSeconds", "0"), ("MaxModelLen", "1"),
     ("Endpoint", "telepathy"), ("Prompts", ""), ("Prompts", "9-1"), ("Prompts", "1-5,3-9"), ("Prompts", "all"),
     ("ModelName", ""), ("OutputField", ""),
 ]  # fmt: skip

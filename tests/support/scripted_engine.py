@@ -1,4 +1,4 @@
-"""An engine of a dispatcher's tests: it answers, dies as scripted, and is loaded again; no socket and no process."""
+"""The engines of a dispatcher's tests: they answer, die as scripted, and load again; no socket and no process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from unittest import mock
 
 from asking import link as link_module
 from asking import patience as patience_module
 from asking.dispatcher import Dispatcher, Limits
+from asking.fleet import Fleet
 from asking.link import Link
 from asking.patience import Patience
 from asking.pending import Pending
@@ -30,7 +32,7 @@ class Engine:
     """`kills(line, nth)` tells whether a request is the engine's death; `nth` counts its requests since the load.
 
     A request is answered after up to `seconds`; one that kills does so after as long. Rows notice a death one after
-    another, within `notice` seconds and in any order.
+    another, within `notice` seconds and in any order. It is ready after `late` seconds.
     """
 
     kills: Callable[[int, int], bool]
@@ -42,6 +44,7 @@ class Engine:
     blamed_at: list[tuple[int, ...]] = field(default_factory=list)
     alive: bool = True
     comes_back: Callable[[int], bool] = lambda load: True
+    late: float = 0.0
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -90,7 +93,7 @@ class Engine:
 class Report:
     """What a run left. `outcomes` is each line's code, "" for an answer."""
 
-    engine: Engine
+    engine: Engine  # the first of them
     outcomes: dict[int, str]
     told: Counter[int]
     rest: list[int]
@@ -98,11 +101,17 @@ class Report:
     trust: Trust
 
 
-def ask_all(lines: Iterable[int], engine: Engine, *, concurrency: int = 8, trust: Trust | None = None) -> Report:
-    """Ask these lines of an engine, on scripted time."""
+def ask_all(
+    lines: Iterable[int],
+    *engines: Engine,
+    concurrency: int = 8,
+    trust: Trust | None = None,
+    stop_after: float | None = None,
+) -> Report:
+    """Ask these lines of some engines, each with so many in flight, on scripted time; `trust` is the first one's."""
     outcomes: dict[int, str] = {}
     told: Counter[int] = Counter()
-    trust = trust or Trust()
+    trusts = [trust or Trust(), *(Trust() for _ in engines[1:])]
     gone = None
 
     def done(pending: Pending, outcome: Answer | Failure) -> None:
@@ -110,21 +119,29 @@ def ask_all(lines: Iterable[int], engine: Engine, *, concurrency: int = 8, trust
         told[line] += 1
         outcomes[line] = outcome.code if isinstance(outcome, Failure) else ""
 
-    async def ask() -> list[int]:
-        nonlocal gone
+    async def join(engine: Engine, trust: Trust) -> Dispatcher:
+        await asyncio.sleep(engine.late)
+        if not engine.alive:
+            raise ServerGone("it never started")
         client: Any = engine
         patience = Patience(engine.metrics, engine.metrics)  # type: ignore[arg-type]
         link = Link(lambda _: client, "", 3600.0, engine, patience, trust)
-        dispatcher = Dispatcher(link, Limits(concurrency, 3), trust, done)
+        return Dispatcher(link, Limits(concurrency, 3), trust, done)
+
+    async def ask() -> list[int]:
+        nonlocal gone
+        fleet = Fleet([partial(join, *each) for each in zip(engines, trusts, strict=True)])
         asks = (Ask("/v1/completions", {"line": line}) for line in lines)
         nobody: Any = None
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, fleet.stop)
         try:
-            await dispatcher.run(Pending(nobody, ask, ask.encode()) for ask in asks)
+            await fleet.run(Pending(nobody, ask, ask.encode()) for ask in asks)
         except ServerGone as error:
             gone = error
-        return [pending.ask.body["line"] for pending in dispatcher.rest()]
+        return [pending.ask.body["line"] for pending in fleet.rest()]
 
     loop = ScriptedLoop()
     with mock.patch.object(link_module, "time", loop), mock.patch.object(patience_module, "time", loop):
         rest = run(loop, ask())
-    return Report(engine, outcomes, told, rest, gone, trust)
+    return Report(engines[0], outcomes, told, rest, gone, trusts[0])

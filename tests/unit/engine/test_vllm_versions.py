@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from engine import command, hints, vllm_args
-from engine.gpus import Gpu
 from engine.note import Settings
+from engine.placement import Placement
 from engine.routes import ANY_ROUTE, ENDPOINTS
 from maintenance import vllm_flags
 from support.cfn_stack import load
@@ -33,7 +33,7 @@ SETTINGS = Settings(
     start_timeout=600,
 )
 RUNNABLE = 'if __name__ == "__main__": ...'
-WORKERS = {"no GPU": [], "one GPU": [Gpu(24_576, "NVIDIA L4")], "eight large GPUs": [Gpu(81_920, "NVIDIA H100")] * 8}
+WORKERS = {"no GPU": Placement(), "one GPU": Placement(gpus=1), "eight GPUs": Placement("", gpus=8, split=8)}
 
 
 def flags_in(text: str) -> set[str]:
@@ -49,9 +49,9 @@ def texts_of(*programs: str) -> Iterator[str]:
                 yield node.value
 
 
-@pytest.mark.parametrize("gpus", WORKERS.values(), ids=WORKERS.keys())
-def test_every_flag_the_server_is_started_with_is_known(gpus: list[Gpu]) -> None:
-    assert flags_in(" ".join(command.build_command(SETTINGS, 8000, gpus))) - set(KNOWN["flags"]) == set()
+@pytest.mark.parametrize("place", WORKERS.values(), ids=WORKERS.keys())
+def test_every_flag_the_server_is_started_with_is_known(place: Placement) -> None:
+    assert flags_in(" ".join(command.build_command(SETTINGS, 8000, place))) - set(KNOWN["flags"]) == set()
 
 
 def test_every_flag_that_is_refused_is_one_that_exists() -> None:
@@ -72,14 +72,18 @@ def test_every_flag_that_documents_put_into_vllm_args_is_known() -> None:
 
 
 def test_the_module_that_is_run_exists() -> None:
-    argv = command.build_command(SETTINGS, 8000, [])
+    argv = command.build_command(SETTINGS, 8000, Placement())
     assert argv[argv.index("-m") + 1] in KNOWN["modules"]
 
 
 def test_every_vllm_variable_of_the_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("VLLM_")]:
         monkeypatch.delenv(name)
-    used = {name for name in command.build_environment("key", 600) if name.startswith("VLLM_")}
+    used = {
+        name
+        for name in command.build_environment("key", 600, Placement("0", gpus=1), copy=1)
+        if name.startswith("VLLM_")
+    }
     assert used - set(KNOWN["environment"]) == set()
 
 

@@ -4,11 +4,11 @@ The model's name says how it behaves, by one or more of the words in it: `dies`,
 `no-such-model`, `hostile` (what its log ends with), `mute` (never answers), `mute-again` (never when it is started a
 second time), `slow`, `stubborn` (ignores SIGTERM), `once` (dies when it is started a second time), `port-taken` (finds
 its port taken the first time), `third` (dies at every third row since its start), `deaf` (never answers /health),
-`strays` (its child leaves its process session). A row with `poison` in its text kills it, `crash-once` does so the
-first time, `stall` hangs, `lost-once` loses its connection the first time, `corpse-once` makes it answer everything by
-an error the first time, `refused` is answered 400, `held` waits for the file FAKE_VLLM_GO. FAKE_VLLM=broken makes it
-die at every row; FAKE_VLLM_ASKED names a file to which each row's text is added when it is asked. It starts a child,
-as vLLM starts its engine, in its own process group.
+`strays` (its child leaves its process session), `broken-gpu-1` (finds the GPU of that number broken). A row with
+`poison` in its text kills it, `crash-once` does so the first time, `stall` hangs, `lost-once` loses its connection the
+first time, `corpse-once` makes it answer everything by an error the first time, `refused` is answered 400, `held` waits
+for the file FAKE_VLLM_GO. FAKE_VLLM=broken makes it die at every row; FAKE_VLLM_ASKED names a file to which each row's
+text is added when it is asked. It starts a child, as vLLM starts its engine, in its own process group.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from support.fake_server import Asked, FakeServer, Fault
 
 METRICS = "vllm:generation_tokens_total 5.0\nvllm:prompt_tokens_total 5.0\nvllm:num_requests_waiting 0.0\n"
 FIRST_REQUEST = "Hi"  # what tells whether the model chats; no row asks it here
+GPU_GONE = "RuntimeError: the GPU is gone"
 LAST_WORDS = {
     "dies": "ValueError: something went wrong",
     "out-of-memory": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
@@ -44,11 +45,11 @@ def main() -> None:
     given, _ = parser.parse_known_args()
     start_child(strays="strays" in given.model)
     starts = count_start()
-    for word, text in LAST_WORDS.items():
+    for word, text in {**LAST_WORDS, f"broken-gpu-{os.environ.get('CUDA_VISIBLE_DEVICES')}": GPU_GONE}.items():
         if word in given.model:
             sys.exit(text)
     if "once" in given.model and starts > 1:
-        sys.exit("RuntimeError: the GPU is gone")
+        sys.exit(GPU_GONE)
     if "port-taken" in given.model and starts == 1:
         sys.exit(f"OSError: [Errno 98] Address already in use: {given.port}")
     if "stubborn" in given.model:
