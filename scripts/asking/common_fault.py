@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asking.unanswered import Unanswered
+from dialects.base import has_system
 from dialects.exchange import Ask, Failure
 from engine import routes
 from engine.refusals import LIMITS
@@ -135,5 +136,5 @@ def _make_control(ask: Ask, settings: dict[str, dict[str, Any]]) -> Ask:
         body |= fields
     if ask.route == routes.CHAT and "messages" in settings.get(_SYSTEM, {}):
         first = ask.body["messages"][:1]
-        body["messages"] = [*(first if first[0].get("role") == "system" else []), *_HI[routes.CHAT]["messages"]]
+        body["messages"] = [*(first if has_system(first) else []), *_HI[routes.CHAT]["messages"]]
     return Ask(ask.route, body)

@@ -52,7 +52,8 @@ class Manners:
         `again` tells that the row's limit gave way before.
         """
         known = self._known[_model(ask)]
-        if ask.route == routes.CHAT and (name := refused_limit(failure.status, failure.message)) in ask.body:
+        name = refused_limit(failure.status, failure.message)
+        if ask.route == routes.CHAT and name and name in ask.body:  # a row may have a field without a name
             if known.refused - {name}:
                 return None  # it takes neither
             known.refused.add(name)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.fake_server import Asked, FakeServer, Fault, answer
+from support.fake_server import Asked, FakeServer, Fault, answer, know_one_model
 from support.programs import Session
 
 ROWS = 10_000
@@ -176,7 +176,7 @@ def test_no_row_wrote_a_file_of_its_own(job: Session) -> None:
 @pytest.mark.parametrize("text", [text for text in CORPUS if "openjd_" in text or "{{" in text])
 def test_hostile_parameters_are_text_only(text: str, tmp_path: Path) -> None:
     one = text.replace("\x00", "")
-    with FakeServer() as server:
+    with FakeServer(know_one_model) as server:
         session = Session(tmp_path, [b'{"prompt": "a"}'], server.url, model=one)
         result = session.start(output_field=one, system_prompt=one)
     assert result.status == 1

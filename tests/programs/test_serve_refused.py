@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.fake_server import MODEL, Asked, FakeServer, Fault
+from support.fake_server import FakeServer, know_one_model
 from support.programs import Session, rows
 
 TOKEN = "hf_aTokenThatNobodyMaySee"
@@ -71,12 +71,6 @@ PARAMETERS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no input at all": ({"input_file": ""}, "InputFile"),
 }
-
-
-def know_one_model(asked: Asked) -> Fault | None:
-    """Refuse every model but the server's own, as vLLM does."""
-    words = f'{{"error": {{"message": "The model `{asked.body["model"]}` does not exist."}}}}'
-    return Fault(404, words.encode()) if asked.body["model"] != MODEL else None
 
 
 @pytest.mark.parametrize(("options", "says"), PARAMETERS.values(), ids=PARAMETERS.keys())

@@ -177,6 +177,12 @@ class FakeServer:
         return fault if fault.body is not None else Fault(fault.status, answer(path, text), fault.headers, fault.wire)
 
 
+def know_one_model(asked: Asked) -> Fault | None:
+    """Refuse every model but the server's own, as vLLM does; a script."""
+    words = f"The model `{asked.body['model']}` does not exist."
+    return Fault(404, json.dumps({"error": {"message": words}}).encode()) if asked.body["model"] != MODEL else None
+
+
 def text_of(body: dict[str, Any]) -> str:
     """Return what a request asks: its last message, prompt or input."""
     messages = body.get("messages")

@@ -67,3 +67,8 @@ def test_the_longest_answer_of_a_model_is_asked_for_at_once_from_then_on() -> No
     assert learned.body[MAX_TOKENS] == manners.adapt(JOB).body[MAX_TOKENS] == 100
     own = replace(JOB, lent="")
     assert manners.adapt(own) is own
+
+
+def test_a_field_without_a_name_is_no_limit() -> None:
+    odd = Ask(CHAT, {"model": "m", "": 5})
+    assert Manners().learn(odd, Failure("invalid_request", "no", 400), again=False) is None
