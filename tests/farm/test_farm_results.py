@@ -6,21 +6,21 @@ tests/support/fake_vllm, the scheduling the harness's own. The table of all case
 
 from __future__ import annotations
 
-import json
+import importlib
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from support.farm import Agent, Farm, Job, Outcomes, Table
+from asking.trust import LOADS_LIMIT
+from support.farm import Agent, Farm, Table
+from support.farm.case import BUNDLE, LINES, Case
+from support.scripted_server import scripted, status
 
 pytestmark = pytest.mark.farm
-BUNDLE = Path(__file__).resolve().parents[2]
-LINES = 60
+BOTO3 = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
 PAST = "2020-01-31T18:00:00+01:00"
 
 
@@ -29,10 +29,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("farm")
 
 
+def link_boto3(folder: Path) -> Path:
+    """Give boto3 a folder of its own: the jobs' python has it on a farm, from CondaPackages."""
+    folder.mkdir()
+    for name in BOTO3:
+        path = Path(str(importlib.import_module(name).__file__))
+        found = path.parent if path.name == "__init__.py" else path
+        (folder / found.name).symlink_to(found)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def farm(folder: Path) -> Iterator[Farm]:
+    brought = [str(BUNDLE / "tests" / "support" / "fake_vllm"), str(link_boto3(folder / "boto3"))]
     environment = {
-        "PYTHONPATH": str(BUNDLE / "tests" / "support" / "fake_vllm"),
+        "PYTHONPATH": os.pathsep.join(brought),
         "FAKE_VLLM_ASKED": str(folder / "asked"),
         "FAKE_VLLM_GO": str(folder / "go"),
     }
@@ -46,60 +57,6 @@ def table(request: pytest.FixtureRequest) -> Iterator[Table]:
     yield made
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f"\n\n{made}")
-
-
-@dataclass
-class Case:
-    """One job: its rows by their texts, and what it left."""
-
-    farm: Farm
-    table: Table
-    folder: Path
-    out: Path
-    name: str
-
-    @property
-    def go(self) -> Path:
-        """The file for which rows with "held" in them wait."""
-        return self.folder / "go"
-
-    def submit(self, special: Mapping[int, str], values: Mapping[str, object] | None = None, *options: str) -> Job:
-        """Submit sixty rows, those with a special text among them, in chunks of twenty."""
-        for name in ("asked", "go"):
-            (self.folder / name).unlink(missing_ok=True)
-        self.input = self.out / "input.jsonl"
-        self.out.mkdir(parents=True, exist_ok=True)
-        texts = [f"{special.get(line, 'row')} {line}" for line in range(1, LINES + 1)]
-        rows = "".join(json.dumps({"id": line, "prompt": text}) + "\n" for line, text in enumerate(texts, 1))
-        self.input.write_text(rows, encoding="utf-8")
-        chosen = {"InputFile": self.input, "OutputDir": self.out, "Prompts": f"1-{LINES}", "ChunkSize": 20}
-        chosen |= {"ModelName": "fake", "MaxConcurrency": 8, **(values or {})}
-        return self.farm.submit(BUNDLE, chosen, options=options)
-
-    def end(self, job: Job, status: str = "SUCCEEDED") -> Outcomes:
-        """Wait for the job, fetch what it left, and enter it in the table."""
-        assert self.farm.wait(job) == status
-        self.farm.download(job)
-        if status != "SUCCEEDED":
-            self.merge()
-        found = self.table.rows[self.name] = Outcomes.of(self.farm, job, self.out, self.folder / "asked")
-        assert len(found.codes) == LINES
-        return found
-
-    def merge(self) -> None:
-        """Merge by hand, as the README says for a job without its own output."""
-        program = [sys.executable, "-B", BUNDLE / "scripts" / "aggregate.py"]
-        command = [*program, f"--output-dir={self.out}", f"--input-file={self.input}", f"--prompts=1-{LINES}"]
-        subprocess.run(command, check=True, capture_output=True)
-
-    def wait_until_held(self) -> None:
-        """Wait until a row with "held" in it was asked."""
-        self.farm.wait_until(lambda: "held" in (self.folder / "asked").read_text() if self.asked else False, "held")
-
-    @property
-    def asked(self) -> bool:
-        """Tell whether any row was asked yet."""
-        return (self.folder / "asked").exists()
 
 
 @pytest.fixture
@@ -143,7 +100,8 @@ def test_a_broken_worker_beside_a_good_one(case: Case, farm: Farm) -> None:
     finally:
         broken.close()
     assert found.codes == codes({})
-    assert all(task.failures <= 2 for task in job.steps[0].tasks)
+    loads = [farm.log(session).count("| model load ") for session in farm.sessions(job, "Infer")]
+    assert max(loads) <= LOADS_LIMIT
 
 
 def test_a_reclaimed_worker(case: Case, farm: Farm, second: Agent) -> None:
@@ -163,6 +121,20 @@ def test_a_spot_notice(case: Case, farm: Farm, second: Agent) -> None:
     assert interrupted.status == "INTERRUPTED"
     case.go.touch()
     assert case.end(job).codes == codes({})
+
+
+def test_a_reclaimed_worker_whose_rows_are_kept(case: Case, farm: Farm, second: Agent) -> None:
+    job = case.submit({20: "held", 40: "held"}, {"KeepRowsSeconds": 1}, "--max-retries-per-task", "0")
+    lost = farm.wait_for_running_task(second, percent=1)
+    whole = [19, 19]  # rows of each chunk that is held
+    farm.wait_until(lambda: [copy.count(b'"succeeded"') for copy in case.copies(job)] == whole, "both were copied")
+    farm.kill(second)
+    case.go.touch()
+    found = case.end(job)
+    assert lost.status == "RECLAIMED"
+    assert found.codes == codes({})
+    assert found.asked.total() == LINES + 1, "only what was in flight is asked twice"
+    assert case.copies(job) == []
 
 
 def test_a_cancel(case: Case, farm: Farm) -> None:
@@ -190,6 +162,32 @@ def test_more_failures_than_MaxFailedPercent(case: Case) -> None:  # noqa: N802 
     assert found.loads == 1
 
 
+def test_an_InputUrl_that_is_gone_before_Aggregate(case: Case) -> None:  # noqa: N802 - the parameter's name
+    with scripted(lambda request: request.reply(200, case.input.read_bytes()), status(403)) as store:
+        values = {"InputFile": None, "InputUrl": f"{store.base}/in.jsonl?sig=hush"}
+        found = case.end(case.submit({30: "refused"}, values, "--max-retries-per-task", "0"))
+        assert [path for _, path, *_ in store.seen] == ["/in.jsonl?sig=hush"] * 2
+    assert found.codes == codes({30: "invalid_request"})
+    retry = (case.out / "output" / "retry.jsonl").read_bytes()
+    assert retry == case.input.read_bytes().splitlines(keepends=True)[29]
+
+
+def test_a_worker_that_begins_after_InputUrl_expired(case: Case, farm: Farm) -> None:  # noqa: N802
+    with scripted(lambda request: request.reply(200, case.input.read_bytes()), status(403)) as store:
+        values = {"InputFile": None, "InputUrl": f"{store.base}/in.jsonl?sig=hush", "KeepRowsSeconds": 60}
+        job = case.submit({20: "held", 40: "held"}, values, "--max-retries-per-task", "0")
+        case.wait_until_held()
+        late = farm.start_agent()
+        try:
+            farm.wait_for_running_task(late, percent=1)
+            case.go.touch()
+            found = case.end(job)
+        finally:
+            late.close()
+    assert found.codes == codes({})
+    assert found.sessions == 2
+
+
 @pytest.fixture
 def read_only_bundle(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "bundle"
@@ -200,9 +198,9 @@ def read_only_bundle(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_a_read_only_bundle_folder(case: Case, read_only_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_bundle_folder(case: Case, read_only_bundle: Path) -> None:
     assert not os.access(read_only_bundle, os.W_OK)
-    monkeypatch.setattr(sys.modules[__name__], "BUNDLE", read_only_bundle)
+    case.bundle = read_only_bundle
     assert case.end(case.submit({})).codes == codes({})
 
 

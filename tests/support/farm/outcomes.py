@@ -45,7 +45,7 @@ class Table:
 
     def __str__(self) -> str:
         """Return the table, a scenario a line."""
-        head = f"{'scenario':36}{'lines':>6}{'answers':>8}{'loads':>6}{'sessions':>9}{'requests a line':>17}  errors"
+        head = f"{'scenario':48}{'lines':>6}{'answers':>8}{'loads':>6}{'sessions':>9}{'requests a line':>17}  errors"
         return "\n".join([head, *(self._line(name, each) for name, each in self.rows.items())])
 
     @staticmethod
@@ -55,4 +55,4 @@ class Table:
         errors: Mapping[str, int] = {code: count for code, count in each.counts.items() if code}
         told = ", ".join(f"{count} {code}" for code, count in sorted(errors.items())) or "-"
         numbers = f"{len(each.codes):>6}{each.counts['']:>8}{each.loads:>6}{each.sessions:>9}"
-        return f"{name:36}{numbers}{requests:>17}  {told}"
+        return f"{name:48}{numbers}{requests:>17}  {told}"
