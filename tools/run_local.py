@@ -2,12 +2,13 @@
 """Run the bundle on this machine: set up what it needs, answer the rows of a file with vLLM, say where the results are.
 
 usage: run_local.py [--input FILE] [--output-dir FOLDER] [--prompts RANGE] [--model MODEL] [-p NAME=VALUE ...]
-                    [--within TIME] [-v]
+                    [--within TIME] [--again] [--trial N [--yes]] [--price-per-hour DOLLARS] [-v]
 
 With no argument it answers the 24 rows of sample_prompts.jsonl and writes to ./results. It is "openjd run
 template.yaml" with the environment that setup_env.py makes first on PATH: vLLM proper and the template's own model
 where nvidia-smi finds a GPU, else vLLM's CPU build and a small real model. The file is checked first, and task sizes
-are those that suit it, as submit.py does, whose --local is the same. Progress goes to stderr, the path of results.html
+are those that suit it, and only lines without an answer to the same question are asked, as submit.py does, whose
+--local is the same. Progress goes to stderr, the path of results.html
 to stdout. FOLDER/openjd.log keeps everything openjd said.
 
 Ctrl-C lets the job keep what arrives within two minutes, a second one ends it at once; either way what was answered is
@@ -27,21 +28,24 @@ from host import runner
 from job.parameters import JobError
 from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
+from submission.answering import answer, read_wishes
 from submission.command import write_again
 from submission.on_machine import OnMachine
 from submission.request import RequestError, add_options, read_request
 
+PROGRAM = "tools/run_local.py"
 SAMPLE = bundle.ROOT / "sample_prompts.jsonl"
 
 
-def run(asked: argparse.Namespace, again: str) -> int:
+def run(asked: argparse.Namespace, typed: Sequence[str]) -> int:
     """Answer what a command line asks for and return the job's exit status."""
     given = dict(asked.parameters)
     file = asked.input or (None if given.keys() & {"InputFile", "InputUrl"} else SAMPLE)
     request = read_request(asked, file)
     machine = Machine.prepare()
     request = request.with_defaults(machine.choose_model(asked.model, given))
-    return OnMachine(machine, again, verbose=asked.verbose).run(request.parameters, request)
+    here = OnMachine(machine, write_again(PROGRAM, typed), verbose=asked.verbose)
+    return answer(request, here, read_wishes(asked, PROGRAM, typed))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -58,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if argv is None else argv)
     asked = build_parser().parse_args(typed)
     try:
-        return run(asked, write_again("tools/run_local.py", typed))
+        return run(asked, typed)
     except (RequestError, JobError, LocalJobError, SetupError) as error:
         say(f"run_local: {runner.printable(str(error))}")
         return 1

@@ -2,14 +2,16 @@
 """Answer a file on the farm, in one command: check, submit, wait, download, merge, and say where the page is.
 
 usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--within TIME] [--local] [--no-wait]
+                 [--again] [--trial N [--yes]] [--price-per-hour DOLLARS]
        submit.py --resume JOB_ID [FILE --output-dir FOLDER]
 
-Every line of FILE is asked for unless --prompts (or -p Prompts=...) says which; task sizes are those that check.py
-suggests unless -p sets them. It runs `deadline bundle submit`, `deadline job get` until the job has ended, `deadline
-job download-output` with OVERWRITE, and scripts/aggregate.py over the shards that are then in FOLDER, so that a second
-job into one folder completes the first. `deadline` is asked for its farm and queue; --farm-id, --queue-id and --profile
-are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted in the cache folder of
-setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
+Every line of FILE that has no answer to the same question in FOLDER is asked, of the lines that --prompts (or -p
+Prompts=...) names where it does; --again asks them all, --trial N asks N first and shows them. Task sizes are those
+that check.py suggests unless -p sets them. It runs `deadline bundle submit`, `deadline job get` until the job has
+ended, `deadline job download-output` with OVERWRITE, and scripts/aggregate.py over the shards that are then in FOLDER,
+so that a second job into one folder completes the first. `deadline` is asked for its farm and queue; --farm-id,
+--queue-id and --profile are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted
+in the cache folder of setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
 
 Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
 have failed: the summary says so), 1 it did not, 2 nothing was submitted, 130 Ctrl-C (a job on the farm goes on).
@@ -28,11 +30,14 @@ from job.parameters import JobError
 from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
 from submission import farm_job
+from submission.answering import answer, read_wishes
 from submission.command import write_again
 from submission.farm_job import FarmJobError, Note
 from submission.on_farm import OnFarm
 from submission.on_machine import OnMachine
 from submission.request import Request, RequestError, add_options, make_whole, read_request
+
+PROGRAM = "tools/submit.py"
 
 
 def resume(asked: argparse.Namespace, farm: OnFarm) -> int:
@@ -47,12 +52,17 @@ def resume(asked: argparse.Namespace, farm: OnFarm) -> int:
     return farm.see_through(asked.resume, Request(note.parameters) if note else None)
 
 
-def run_here(asked: argparse.Namespace, again: str) -> int:
-    """Answer the file on this machine."""
+def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int:
+    """Answer a file, on the farm or on this machine."""
+    wishes = read_wishes(asked, PROGRAM, typed)
+    if asked.trial and asked.no_wait:
+        raise RequestError("a trial is waited for: leave out --no-wait or --trial")
     request = read_request(asked, asked.file)
+    if not asked.local:
+        return answer(request, farm, wishes)
     machine = Machine.prepare()
     request = request.with_defaults(machine.choose_model(None, request.parameters))
-    return OnMachine(machine, again, verbose=asked.verbose).run(request.parameters, request)
+    return answer(request, OnMachine(machine, write_again(PROGRAM, typed), verbose=asked.verbose), wishes)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -74,14 +84,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     typed = list(sys.argv[1:] if argv is None else argv)
     asked = build_parser().parse_args(typed)
     try:
-        if asked.local:
-            return run_here(asked, write_again("tools/submit.py", typed))
         options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
         farm = OnFarm(options, asked.name, wait=not asked.no_wait)
         if asked.resume:
             return resume(asked, farm)
-        request = read_request(asked, asked.file)
-        return farm.run(request.parameters, request)
+        return submit(asked, typed, farm)
     except (RequestError, JobError) as error:
         say(f"NOT SUBMITTED: {runner.printable(str(error))}")
         return 2

@@ -21,6 +21,11 @@ def rows_file(folder: Path, count: int) -> Path:
     return path
 
 
+def submitted_values(notes: Path) -> dict[str, str]:
+    values = json.loads(notes.with_suffix(".json").read_text(encoding="utf-8"))["parameterValues"]
+    return {each["name"]: each["value"] for each in values}
+
+
 def put_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Put a `deadline` in place that notes its arguments and the bundle's values, and says that the job has ended."""
     program = tmp_path / "bin" / "deadline"

@@ -13,6 +13,7 @@ import pytest
 
 import run_local
 from job.moment import read_moment
+from job.parameters import BY_NAME
 from local.local_job import STOPPED
 from submission import request
 from support.fake_server import MODEL, FakeServer, Fault
@@ -102,6 +103,7 @@ def test_a_stop_ends_in_a_page_of_what_is_there_and_the_command_that_goes_on(
     job.shard({1: "one", 2: "two"})
     ran.statuses.append(STOPPED)
     typed = ["--input", str(job.input), "--output-dir", str(job.folder), "-p", "HfToken=hf_hush"]
+    typed += ["-p", f"ModelName={BY_NAME['ModelName'].default}", "-p", "VllmArgs="]  # as the shard was asked
     assert run_local.main(typed) == STOPPED
     printed = capsys.readouterr()
     assert printed.out.strip() == str(job.output / "results.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,7 @@ import pytest
 import submit
 from local.local_job import CPU_VLLM_ARGS
 from support.local_machine import Ran
-from support.submitting import JOB, rows_file
-
-
-def submitted_values(notes: Path) -> dict[str, str]:
-    values = json.loads(notes.with_suffix(".json").read_text(encoding="utf-8"))["parameterValues"]
-    return {each["name"]: each["value"] for each in values}
+from support.submitting import JOB, rows_file, submitted_values
 
 
 @pytest.mark.parametrize("prompts", [(), ("--prompts", "all")], ids=["unsaid", "all"])

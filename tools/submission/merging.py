@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import bundle
-from job.parameters import flag
+from job.parameters import BY_NAME, flag
+from results import terms
 from setup_env import say
 
 SAID = "| "  # before every line that a worker program says to people
@@ -32,7 +33,7 @@ def merge(
         return True
     command = [str(python or sys.executable), "-B", str(bundle.SCRIPTS / "aggregate.py")]
     command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
-    command += [f"{flag(name)}={parameters[name]}" for name in ("Prompts", "BlockSize") if name in parameters]
+    command += [f"{flag(name)}={value}" for name, value in _asked(parameters).items()]
     command += [f"--price-per-hour={price}"] if price is not None else []
     command += [f"--unfinished={unfinished}"] if unfinished else []
     done = subprocess.run(
@@ -44,6 +45,17 @@ def merge(
     if done.returncode != 0:
         say(done.stderr[-2000:])
     return done.returncode == 0
+
+
+def _asked(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return what the merge is told of a request: which lines, and on what terms; nothing where that is not known.
+
+    A job that was submitted elsewhere is known by its folders alone: then the newest shard tells.
+    """
+    if "Prompts" not in parameters:
+        return {}
+    told = {"ModelName": BY_NAME["ModelName"].default, **parameters}
+    return {name: told[name] for name in ("Prompts", "BlockSize", *terms.NAMES) if name in told}
 
 
 def has_shards(output: Path) -> bool:

@@ -40,6 +40,11 @@ class OnFarm:
             say(f"\nThe job goes on. To come back to it: {again}")
             return STOPPED
 
+    def merge(self, request: Request) -> int:
+        """Merge what is there, without a job; show the page and return the exit status."""
+        is_merged = merging.merge(request.parameters)
+        return 0 if merging.show_page(request.output) and is_merged else 1
+
     def see_through(self, job_id: str, request: Request | None) -> int:
         """Wait for a job, download and merge; print the page's path and return the exit status."""
         submitted = FarmJob(job_id, self.options)

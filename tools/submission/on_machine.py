@@ -36,3 +36,8 @@ class OnMachine:
         if status:
             say(f"To go on: {self.again}")
         return status
+
+    def merge(self, request: Request) -> int:
+        """Merge what is there, without a job; show the page and return the exit status."""
+        is_merged = merging.merge(request.parameters, python=self.machine.python)
+        return 0 if merging.show_page(request.output) and is_merged else 1

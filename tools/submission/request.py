@@ -8,8 +8,10 @@ job's finished files would replace.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -61,7 +63,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--within", dest="parameters", action="append", type=stop_within, metavar="TIME",
         help="ask nothing after so long, such as 2h or 90m; the job still ends in results",
     )  # fmt: skip
+    parser.add_argument("--again", action="store_true", help="ask every line, also those that have an answer")
+    parser.add_argument(
+        "--trial", type=_count, default=0, metavar="N",
+        help="ask N lines first, show their answers and what all would take, and ask before the rest goes",
+    )  # fmt: skip
+    parser.add_argument("--yes", action="store_true", help="go on after a trial without asking")
+    parser.add_argument("--price-per-hour", type=_price, metavar="DOLLARS", help="of one worker, for what a job costs")
     parser.add_argument("-v", "--verbose", action="store_true", help="on this machine: show everything openjd says")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < len(text) < 7 or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines")
+    return int(text)
+
+
+def _price(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 < (price := float(text)) < math.inf:
+            return price
+    raise argparse.ArgumentTypeError(f"{text!r} is no price")
 
 
 def split_parameter(text: str) -> tuple[str, str]:

@@ -1,0 +1,87 @@
+"""Having a request answered: only what is missing, a trial first where one is wanted, here or on the farm alike."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking import inspection
+from rows.ranges import Lines
+from setup_env import say
+from submission import trial
+from submission.arrivals import Arrivals
+from submission.command import drop_option, write_again
+from submission.missing import Standing, find_standing, make_job
+from submission.request import Request, RequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a person wants a request answered. `again`: every line. `trial`: so many lines first, 0 none.
+
+    yes: nothing is asked of the person. rest: the command that asks what a trial left.
+    """
+
+    again: bool = False
+    trial: int = 0
+    yes: bool = False
+    price: float | None = None
+    rest: str = ""
+
+
+class Place(Protocol):
+    """Where jobs run."""
+
+    def run(self, job: Mapping[str, str], request: Request) -> int:
+        """Run a job of the request, merge, show the page; return the exit status."""
+
+    def merge(self, request: Request) -> int:
+        """Merge what is there, without a job; show the page and return the exit status."""
+
+
+def read_wishes(asked: argparse.Namespace, program: str, typed: Sequence[str]) -> Wishes:
+    """Return the wishes of a command line."""
+    rest = write_again(program, drop_option(typed, "--trial"))
+    return Wishes(asked.again, asked.trial, asked.yes, asked.price_per_hour, rest)
+
+
+def answer(request: Request, place: Place, wishes: Wishes) -> int:
+    """Have a request answered and return the exit status. Raises RequestError and what the place raises."""
+    try:
+        standing = find_standing(request, again=wishes.again)
+    except inspection.UNUSABLE as error:
+        raise RequestError(str(error)) from None
+    if told := standing.tell():
+        say(told)
+    lines = standing.missing
+    if not lines:
+        return place.merge(request)
+    if 0 < wishes.trial < len(lines):
+        chosen = trial.spread(lines, wishes.trial)
+        lines = trial.without(lines, chosen)
+        if (status := _try(chosen, len(lines), request, standing, place, wishes)) is not None:
+            return status
+    return place.run(make_job(request, standing, lines), request)
+
+
+def _try(chosen: Lines, rest: int, request: Request, standing: Standing, place: Place, wishes: Wishes) -> int | None:
+    """Run a trial; return the exit status with which the command ends, or None where it goes on with the rest."""
+    say(f"a trial of {len(chosen)} lines first: {chosen}")
+    arrivals = Arrivals(request.output)
+    job = make_job(request, standing, chosen)
+    is_in_input = job.get("InputFile") == request.parameters.get("InputFile")
+    status = place.run(job, Request(job) if is_in_input else request)  # the page shows the trial alone where it can
+    if status:
+        return status
+    field = request.parameters.get("OutputField", "generated_text")
+    measured = trial.show(arrivals.records(), field, rest, wishes.price)
+    if not measured.answered:
+        say("no line of the trial has an answer: the rest is not asked")
+        return 1
+    if trial.may_go_on(rest, yes=wishes.yes):
+        return None
+    say(f"The trial's answers stay. To ask the rest: {wishes.rest}")
+    return 0
