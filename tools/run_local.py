@@ -12,8 +12,8 @@ are those that suit it, and only lines without an answer to the same question ar
 to stdout. FOLDER/openjd.log keeps everything openjd said.
 
 Ctrl-C lets the job keep what arrives within two minutes, a second one ends it at once; either way what was answered is
-merged, and the page and the command that goes on are named. Exit status: the job's, 1 for what cannot be run, 130 for
-Ctrl-C.
+merged, and the page and the command that goes on are named. Exit status: the job's, 1 for what cannot be run
+or where no row was answered, 130 for Ctrl-C.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from setup_env import say
 from submission import merging
 from submission.farm_job import FarmJob, NoJob, Note
 from submission.request import Request, RequestError
+from submission.verdict import tell_if_nothing
 
 STOPPED = 130
 
@@ -59,4 +60,5 @@ class OnFarm:
         if not merging.show_page(request.output):
             why = f"deadline job logs --job-id {job_id} says why"
             say(f"There is no {request.output / 'results.html'}: the job left no results. {why}")
-        return 0 if status == "SUCCEEDED" and is_merged else 1
+        is_empty = tell_if_nothing(request.output)
+        return 0 if status == "SUCCEEDED" and is_merged and not is_empty else 1

@@ -9,6 +9,7 @@ from local.local_job import STOPPED, Machine
 from setup_env import say
 from submission import merging
 from submission.request import Request
+from submission.verdict import tell_if_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class OnMachine:
             merging.show_page(request.output)
         if status:
             say(f"To go on: {self.again}")
+        elif tell_if_nothing(request.output):
+            return 1
         return status
 
     def merge(self, request: Request) -> int:
