@@ -14,7 +14,8 @@ so that a second job into one folder completes the first. `deadline` is asked fo
 in the cache folder of setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
 
 Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
-have failed: the summary says so), 1 it did not or no row was answered, 2 nothing was submitted, 130 Ctrl-C (a job on the farm goes on).
+have failed: the summary says so), 1 it did not or no row was answered, 2 nothing was submitted, 130 Ctrl-C (a job on
+the farm goes on).
 """
 
 from __future__ import annotations

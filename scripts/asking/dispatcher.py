@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +19,13 @@ from asking.common_fault import CommonFault
 from asking.link import Link, LoadsSpent
 from asking.manners import Manners
 from asking.pending import Pending
-from asking.pressure import PRESSING, Pressure
+from asking.pressure import PRESSING, Pressure, choose_pause
 from asking.suspects import Suspects
 from asking.trust import Trust
 from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Failure
 from rows.errors import KILLED_SERVER
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt
-LONGEST_RETRY_AFTER = 60.0  # seconds a server may ask us to wait; what asks for more holds up no job
 WAKING = 503  # the status of a server that is not ready yet
 
 
@@ -182,7 +179,7 @@ class Dispatcher:
             if not failed.passing or (pending.attempts >= self._limits.attempts and not is_waking):
                 return replace(failed.failure, attempts=pending.attempts)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), _pause(pending.attempts, failed.after))
+                await asyncio.wait_for(self._stop.wait(), choose_pause(pending.attempts, failed.after))
 
     def _adapt(self, pending: Pending) -> None:
         """Change a row's request to what the server is known to take."""
@@ -245,14 +242,3 @@ class Dispatcher:
 def _first(group: ExceptionGroup[Exception]) -> Exception:
     inner = group.exceptions[0]
     return _first(inner) if isinstance(inner, ExceptionGroup) else inner
-
-
-def _pause(attempts: int, asked: float | None) -> float:
-    """Return the seconds before another attempt: what the server asks for, or what grows with the attempts.
-
-    Both with jitter, so that rows that were refused together do not come back together.
-    """
-    jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
-    if asked is not None and asked <= LONGEST_RETRY_AFTER:
-        return asked * (0.75 + jitter / 2)
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1)) * jitter

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator
 
 PRESSING = frozenset({429, 503, 529})
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds in which nothing is sent
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before another attempt of a row, or of any
+LONGEST_RETRY_AFTER = 60.0  # seconds a server may ask a row to wait; what asks for more holds up no job
 _GAIN = 0.25  # requests more, for each answer
 
 
@@ -67,3 +69,14 @@ class Pressure:
             self._until, self._pause = now + wanted, min(LONGEST_PAUSE, 2 * self._pause)
         self._cut, self._is_quiet = now, True
         self._allowed = max(1.0, self._in_flight / 2)
+
+
+def choose_pause(attempts: int, asked: float | None) -> float:
+    """Return the seconds before another attempt: what the server asks for, or what grows with the attempts.
+
+    Both with jitter, so that rows that were refused together do not come back together.
+    """
+    jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+    if asked is not None and asked <= LONGEST_RETRY_AFTER:
+        return asked * (0.75 + jitter / 2)
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempts - 1)) * jitter

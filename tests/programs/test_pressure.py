@@ -29,6 +29,17 @@ def test_a_429_storm_costs_no_row(tmp_path: Path) -> None:
     assert all(server.asked[str(n)] == 2 for n in range(60))
 
 
+def test_a_server_that_takes_a_few_at_once_is_asked_as_many_as_it_takes(tmp_path: Path) -> None:
+    """Without Retry-After, and with fewer attempts a row than there are rows too many."""
+    with FakeServer(delay=0.05) as server:
+        server.script = lambda asked: Fault(429, b"{}") if server.in_flight > 4 and asked.text.isdigit() else None
+        session = Session(tmp_path, rows(map(str, range(120))), server.url)
+        session.start().check()
+        session.chunk(max_concurrency="64", max_attempts="5").check()
+        session.aggregate().check()
+    assert Counter(map(outcome, session.written())) == Counter(f"echo: {n}" for n in range(120))
+
+
 def test_a_server_that_closes_idle_connections_is_no_error(tmp_path: Path) -> None:
     with FakeServer(lambda _: Fault(wire="close")) as server:
         session = Session(tmp_path, rows(TEXTS), server.url)

@@ -1,4 +1,4 @@
-"""The Hugging Face token: from Secrets Manager (moto's, on loopback), from the aws command, or from the job itself."""
+"""The Hugging Face token and a server's key: from Secrets Manager (moto's, on loopback), from the aws command, or from the job itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from host import secrets_manager
-from host.secrets_manager import SecretError, hugging_face_token
+from host.secrets_manager import SecretError, hugging_face_token, server_key
 
 TOKEN = "hf_abcdefghijklmnop"
 FORMS = {
@@ -74,6 +74,17 @@ def test_what_is_no_token_is_refused_in_a_sentence_that_does_not_show_it(name: s
         hugging_face_token(stored(name), "")
     assert stored(name) in str(caught.value)
     assert TOKEN not in str(caught.value)
+
+
+def test_a_server_s_key_is_read_in_the_same_forms_and_under_names_of_its_own() -> None:
+    client = boto3.client("secretsmanager")
+    client.create_secret(Name="key", SecretString=json.dumps({"user": "me", "OPENAI_API_KEY": "sk-1234"}))
+    assert (server_key("key"), server_key("plain"), server_key("")) == ("sk-1234", TOKEN, "")
+    for name in ("not-there", stored("two lines")):
+        with pytest.raises(SecretError, match=f"ServerKeySecretId '{name}'"):
+            server_key(name)
+    with pytest.raises(SecretError, match="OPENAI_API_KEY"):
+        server_key(stored("no name"))
 
 
 def test_a_secret_s_own_region_is_asked() -> None:
