@@ -1,4 +1,4 @@
-"""The Hugging Face token and a given server's key: from Secrets Manager (moto's), the aws command, or the job itself."""
+"""A Hugging Face token and a given server's key: from Secrets Manager (moto's), the aws command, or the job itself."""
 
 from __future__ import annotations
 
