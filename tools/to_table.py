@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from conversion.tables import RowsError
+from conversion.records import RowsError
 from host import files
 from rows.errors import RowError
 from table.columns import Census, Column, fill, plan

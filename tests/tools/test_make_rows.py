@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import make_rows
 from conversion import tables
+from conversion.records import plain
 from support.conversions import converted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,16 +72,16 @@ def test_the_columns_that_are_named_are_kept_in_that_order(tmp_path: Path) -> No
         ("a.csv", "id,id\n1,2\n", (), "'id' appears twice"),
         ("a.csv", "", (), "it is empty"),
         ("a.csv", '"id" x,text\n1,a\n', (), "a.csv:1: "),
-        ("a.csv", "id,text\n1,\n", ("--prompt-column", "text"), "row 1: 'text' is empty"),
+        ("a.csv", "id,text\n1,\n", ("--prompt-column", "text"), "a.csv:2: 'text' is empty"),
         ("a.json", '[{"text": "x"}]\n[{"text": "y"}]\n', (), "more follows behind the array's end, after record 1"),
         ("a.json", '[{"text": "x"}]' + " " * 70_000 + "garbage", (), "more follows behind the array's end"),
         ("a.json", '[{"text": "x"}\n{"text": "y"}]', (), "record 2: not JSON: a comma is missing"),
         ("a.json", '[{"text": "x"},,{"text": "y"}]', (), "record 2: not JSON"),
         ("a.json", '[,{"text": "x"}]', (), "record 1: not JSON"),
         ("a.json", '[{"text": "x"}, {"text": "y"}', (), "the array is not closed behind record 2 (is the file whole?)"),
-        ("a.csv", "id,text\n", (), "holds no rows"),
+        ("a.csv", "id,text\n", (), "there are no rows in it"),
         ("a.csv", "id,words\n1,x\n", (), "--prompt-column or --template ('id', 'words')"),
-        ("a.csv", "id,words\n1,x\n", ("--prompt-column", "word"), "row 1: there is no column 'word'"),
+        ("a.csv", "id,words\n1,x\n", ("--prompt-column", "word"), "a.csv:2: there is no column 'word'"),
         ("a.csv", "id,words\n1,x\n", ("--template", "Say it"), "names no column"),
         ("a.json", '[{"text": "x"}, 3]', (), "record 2 is not an object"),
         ("a.json", '[{"text": "x"}, {"text": "y"', (), "record 2: not JSON"),
@@ -127,7 +128,7 @@ def test_a_record_of_any_depth_becomes_a_row_or_is_refused_with_the_reason(
 
 
 def test_nan_and_what_json_cannot_say_become_null_or_text() -> None:
-    assert tables.plain({"a": float("nan"), "b": [Decimal("1.5")], "c": b"\x00"}) == {
+    assert plain({"a": float("nan"), "b": [Decimal("1.5")], "c": b"\x00"}) == {
         "a": None,
         "b": ["1.5"],
         "c": "AA==",
@@ -158,7 +159,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_s
 def test_any_cells_survive_csv(rows: list[tuple[str, str]], separator: str) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=separator, lineterminator="\n").writerows([("note", "other"), *rows])
-    found = list(tables._table("a.csv", io.StringIO(text.getvalue(), newline=""), ""))
+    found = [each.fields for each in tables._table("a.csv", io.StringIO(text.getvalue(), newline=""), "")]
     assert found == [{"note": note, "other": other} for note, other in rows if note or other]
 
 
@@ -173,7 +174,7 @@ def test_an_array_is_read_the_same_whatever_its_size_and_the_pieces_it_arrives_i
         def read(self, size: int | None = -1, /) -> str:
             return super().read(piece)
 
-    found = list(tables._json_records("a.json", Pieces(json.dumps(records, indent=1))))
+    found = [each.fields for each in tables._json_records("a.json", Pieces(json.dumps(records, indent=1)))]
     assert found == records
 
 
@@ -189,7 +190,7 @@ def test_a_large_file_is_converted_row_by_row(tmp_path: Path) -> None:
     command = [sys.executable, "-B", "-c", program, str(path), "-o", str(tmp_path / "rows.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tools")
     assert int(done.stderr.partition("VmHWM:")[2].split()[0]) * 1024 < 60e6
-    assert make_rows.write(make_rows.rows(str(tmp_path / "rows.jsonl")), io.StringIO()) == 30_000
+    assert make_rows.write(make_rows.rows(make_rows.read([str(tmp_path / "rows.jsonl")])), io.StringIO()) == 30_000
 
 
 def test_a_quote_left_open_does_not_swallow_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,7 +198,7 @@ def test_a_quote_left_open_does_not_swallow_the_rest(tmp_path: Path, capsys: pyt
 
 
 def test_an_empty_cell_is_named_as_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "row 2: 'text' is empty" in refused(tmp_path, capsys, "a.csv", "id,text\n1,a\n2,\n")
+    assert "a.csv:3: 'text' is empty" in refused(tmp_path, capsys, "a.csv", "id,text\n1,a\n2,\n")
 
 
 def test_the_file_that_is_read_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,38 @@ def test_text_that_parquet_keeps_as_bytes_is_text_and_pictures_are_not(tmp_path:
     assert make_rows.main([str(tmp_path / "a.parquet"), "-o", str(target)]) == 0
     found = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert found == [{"image": "iVBORw0K", "prompt": "Österreich"}, {"image": None, "prompt": "x\ny"}]
+
+
+def test_what_python_has_no_type_for_is_text(tmp_path: Path) -> None:
+    stamps = pa.array([1_600_000_000_123_456_789, None], pa.timestamp("ns"))
+    far = pa.array([253_402_300_800_000_000, -100_000_000_000_000_000], pa.timestamp("us"))  # the year 10000, and BC
+    table = pa.table({
+        "prompt": ["x", "y"],
+        "at": stamps,
+        "zoned": stamps.cast(pa.timestamp("ns", "UTC")),
+        "far": far,
+        "day": pa.array([10_000_000, 0], pa.date32()),
+        "price": pa.array([Decimal("1.50"), None], pa.decimal128(9, 2)),
+        "nested": pa.array([{"at": 1}, None], pa.struct([("at", pa.timestamp("ns"))])),
+        "kind": pa.array([b"a", b"b"], pa.binary()).dictionary_encode(),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert make_rows.main([str(tmp_path / "a.parquet"), "-o", str(tmp_path / "rows.jsonl")]) == 0
+    first, second = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert first["at"] == "2020-09-13T12:26:40.123456789"
+    assert first["zoned"].startswith("2020-09-13T12:26:40.123456789")
+    assert first["far"].startswith("10000-01-01")
+    assert (first["price"], second["price"], second["at"], second["nested"]) == ("1.50", None, None, None)
+    assert first["day"].startswith("29349")
+    assert first["nested"] == {"at": "1970-01-01 00:00:00.000000001"}
+    assert (first["kind"], second["kind"]) == ("a", "b")
+
+
+def test_a_name_that_stands_twice_in_parquet_is_numbered_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.Table.from_arrays([pa.array(["x"]), pa.array([1]), pa.array([2])], names=["prompt", "id", "id"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert make_rows.main([str(tmp_path / "a.parquet"), "-o", str(tmp_path / "rows.jsonl")]) == 0
+    assert json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8")) == {"id": 1, "id_2": 2, "prompt": "x"}
+    assert "the column 'id' appears again; it is 'id_2' in the rows" in capsys.readouterr().err

@@ -32,8 +32,11 @@ class TableError(Exception):
         self.line = line
 
 
-def read_table(file: IO[str], separator: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the records of a table; the separator is read off its first line where none is given. Raises TableError."""
+def read_table(file: IO[str], separator: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line where each record of a table begins, and the record. Raises TableError.
+
+    The separator is read off the first line where none is given.
+    """
     csv.field_size_limit(LARGEST_CELL)
     head, before = file.readline(), 0
     named = _SEPARATOR_LINE.fullmatch(head)
@@ -55,7 +58,7 @@ def read_table(file: IO[str], separator: str = "") -> Iterator[dict[str, Any]]:
     yield from _read_rows(reader, names, separator, before)
 
 
-def _read_rows(reader: Any, names: Sequence[str], separator: str, before: int) -> Iterator[dict[str, Any]]:
+def _read_rows(reader: Any, names: Sequence[str], separator: str, before: int) -> Iterator[tuple[int, dict[str, Any]]]:
     while True:
         start = reader.line_num + before + 1
         try:
@@ -67,7 +70,7 @@ def _read_rows(reader: Any, names: Sequence[str], separator: str, before: int) -
         if cells is None:
             return
         if any(cells):
-            yield _record(cells, names, start, separator)
+            yield start, _record(cells, names, start, separator)
 
 
 def _record(cells: list[str], names: Sequence[str], line: int, separator: str) -> dict[str, Any]:

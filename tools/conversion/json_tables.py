@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from conversion.conversations import COLUMNS
+
 _OF_ROWS = frozenset(  # an object with one of these is a row itself
     {"prompt", "text", "messages", "conversations", "instruction", "question", "query", "queries", "text_1"}
-    | {"custom_id", "input", "modelInput", "contents"}
+    | {"custom_id", "input", "modelInput", *COLUMNS}
 )
 _BESIDE = frozenset({"features", "schema"})  # lists of objects that a data set's viewer adds
 

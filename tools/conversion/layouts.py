@@ -9,63 +9,84 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
+from conversion.conversations import (
+    COLUMNS,
+    ConversationError,
+    are_messages,
+    read_conversation,
+)
 from dialects.marks import OWN_PROMPTS
 from dialects.recognise import PROMPT, recognise
 from job.options import OPTIONS
 
-Fill = Callable[[Mapping[str, Any]], str]
 _DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of most of Europe write 0.7
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 BESIDE = "_beside"  # behind the name of a record's column that is not asked, where the row needs that name
 _QUESTIONS = ("question", "query")
-ROLES = {
-    **dict.fromkeys(("human", "user"), "user"),
-    **dict.fromkeys(("gpt", "assistant", "model", "bot", "chatgpt", "bing", "bard"), "assistant"),
-    **dict.fromkeys(("system", "tool", "developer"), ""),  # named alike
-    **dict.fromkeys(("function_response", "observation"), "tool"),
-}
 
 
 class LayoutError(Exception):
     """A record of which no row can be made; the message says what is missing."""
 
 
+class EmptyError(LayoutError):
+    """A record whose prompt is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A template's text, and the columns that stand in it."""
+
+    template: str
+    names: tuple[str, ...]
+
+    def __call__(self, record: Mapping[str, Any]) -> str:
+        """Return the template with a record's cells in its places."""
+        return _PLACE.sub(lambda match: _text(_cell(record, match[1])), self.template)
+
+
 def filled(template: str) -> Fill:
     """Return what fills a template's {{column}} places from a record. Raises LayoutError for one without a place."""
-    if not _PLACE.search(template):
+    names = tuple(dict.fromkeys(_PLACE.findall(template)))
+    if not names:
         raise LayoutError(f"the template {template!r} names no column; write it like 'Summarise: {{{{text}}}}'")
-
-    def fill(record: Mapping[str, Any]) -> str:
-        return _PLACE.sub(lambda match: _text(_cell(record, match[1])), template)
-
-    return fill
+    return Fill(template, names)
 
 
 def row(
     record: Mapping[str, Any], *, columns: Sequence[str] = (), prompt_column: str = "", fill: Fill | None = None
 ) -> dict[str, Any]:
     """Return the row of a record. `columns` are the fields to keep, none meaning all. Raises LayoutError."""
-    if fill is not None:
-        parts = {"prompt": fill(record)}
-    elif prompt_column:
-        parts = {"prompt": _text(_cell(record, prompt_column))}
-        if not parts["prompt"]:
-            raise LayoutError(f"{prompt_column!r} is empty; fill it in, or leave the record out")
-    else:
-        parts = _by_layout(record)
+    parts = _parts(record, prompt_column, fill)
     kept = {name: _cell(record, name) for name in columns} if columns else dict(record)
     if "messages" in parts:
-        kept.pop("conversations", None)  # they are what the messages were made of
+        made_of = (*COLUMNS, "prompt", "messages")
+        kept = {n: v for n, v in kept.items() if not (n in made_of and isinstance(v, list) and v != parts["messages"])}
     elif parts and "messages" in kept:  # the worker would take them before the prompt
         kept = _set_beside(kept, "messages")
     for name, part in parts.items():
         if kept.get(name) and kept[name] != part:
             kept = _set_beside(kept, name)
     return {name: value for name, value in map(_option, kept.items()) if name} | parts
+
+
+def _parts(record: Mapping[str, Any], prompt_column: str, fill: Fill | None) -> dict[str, Any]:
+    """Return the fields that ask: as the caller says, or by the record's layout."""
+    if fill is not None:
+        if not any(_text(_cell(record, name)).strip() for name in fill.names):
+            raise EmptyError(f"what the template names is empty ({', '.join(fill.names)}); fill it in")
+        return {"prompt": fill(record)}
+    if not prompt_column:
+        return _by_layout(record)
+    text = _text(_cell(record, prompt_column))
+    if not text.strip():
+        raise EmptyError(f"{prompt_column!r} is empty; fill it in")
+    return {"prompt": text}
 
 
 def _set_beside(kept: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -104,45 +125,50 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
     return field
 
 
+def _holds(value: Any) -> bool:
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
+def _talk(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the messages of a record that holds a conversation in another shape than chats have, else nothing."""
+    if any(isinstance(record.get(name), str) and _holds(record[name]) for name in OWN_PROMPTS):
+        return {}
+    lists = [name for name in ("messages", "prompt", *COLUMNS) if isinstance(record.get(name), list) and record[name]]
+    name = lists[0] if lists else ""
+    if not name or (are_messages if name == "messages" else _is_no_talk)(record[name]):
+        return {}
+    try:
+        messages, reference = read_conversation(name, record[name])
+    except ConversationError as error:
+        raise LayoutError(str(error)) from None
+    return {"messages": messages, **({} if reference is None else {"reference": reference})}
+
+
+def _is_no_talk(value: list[Any]) -> bool:
+    """Tell a list of tokens, which is left to the worker to judge."""
+    return not any(isinstance(turn, dict | str) for turn in value)
+
+
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that make a record a row, by its layout."""
     if recognise(record) is not PROMPT:
         return {}
+    talk = _talk(record)
+    if talk:
+        return talk
     for name in OWN_PROMPTS:
-        if record.get(name):
+        if _holds(record.get(name)):
             return {name: record[name]}
-    if isinstance(record.get("conversations"), list):
-        return _conversation(record["conversations"])
-    if record.get("instruction"):
+    if _holds(record.get("instruction")):
         asked = [_text(record["instruction"]), _text(record.get("input"))]
         return {"prompt": "\n\n".join(part for part in asked if part)}
     for name in _QUESTIONS:
-        if record.get(name) and "documents" not in record:
+        if _holds(record.get(name)) and "documents" not in record:
             return {"prompt": _text(record[name])}
     if {"query", "documents"} <= record.keys() or record.keys() & {"text_1", "queries"}:
         return {}  # rows of a score or a rerank model
     empty = next((name for name in (*OWN_PROMPTS, *_QUESTIONS, "instruction") if name in record), None)
     if empty:
-        raise LayoutError(f"{empty!r} is empty; fill it in, or leave the record out")
+        raise EmptyError(f"{empty!r} is empty; fill it in")
     names = ", ".join(map(repr, record))
     raise LayoutError(f"nothing says which column is the prompt; name it with --prompt-column or --template ({names})")
-
-
-def _conversation(turns: Sequence[Any]) -> dict[str, Any]:
-    """Return the messages of `from` and `value` turns; what the assistant says last is kept aside as `reference`."""
-    messages = [_message(place, turn) for place, turn in enumerate(turns, 1)]
-    reference = {}
-    if messages and messages[-1]["role"] == "assistant":
-        reference = {"reference": messages.pop()["content"]}
-    if not messages:
-        raise LayoutError('"conversations" holds no turn of a user')
-    return {"messages": messages, **reference}
-
-
-def _message(place: int, turn: Any) -> dict[str, Any]:
-    if not isinstance(turn, dict):
-        raise LayoutError(f'turn {place} of "conversations" is not an object')
-    speaker, content = turn.get("from", turn.get("role")), turn.get("value", turn.get("content"))
-    if not isinstance(speaker, str) or speaker.lower() not in ROLES:
-        raise LayoutError(f'turn {place} of "conversations" is from {speaker!r}; known are {", ".join(ROLES)}')
-    return {"role": ROLES[speaker.lower()] or speaker.lower(), "content": _text(content)}

@@ -1,18 +1,15 @@
 """Reading files of records one record at a time: CSV, TSV, a JSON array, JSONL and Parquet.
 
-Nothing here knows what a record means. Values are JSON values: what JSON cannot say (dates, decimals, bytes) becomes
-text, NaN and infinity become null. Encodings with a byte order mark are read as such, everything else as UTF-8.
+Nothing here knows what a record means. Encodings with a byte order mark are read as such, everything else as UTF-8.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import gzip
 import io
 import itertools
 import json
-import math
 import re
 import sys
 import zlib
@@ -23,31 +20,30 @@ from typing import IO, Any, cast
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion.cells import TableError, read_table
 from conversion.json_tables import read_cells, read_rows
+from conversion.parquet import read_parquet
+from conversion.records import Record, RowsError, Say, plain
 from host import files
 
-FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
+FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "documents", "lines")
 _BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _BY_NAME |= {".parquet": "parquet", ".pq": "parquet"}
 SPACE = " \t\r\n"
 READ = 1 << 16  # characters read at a time
 LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a broken file
-BATCH = 256  # rows of a Parquet file in memory
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
-class RowsError(Exception):
-    """A file that cannot be read as records; the message says where and what to do."""
-
-
-def records(path: str, form: str = "") -> Iterator[dict[str, Any]]:
+def records(path: str, form: str = "", say: Say = lambda _: None) -> Iterator[Record]:
     """Yield the records of a file, - being standard input. Raises RowsError and OSError."""
     form = form or _form(path)
     if form == "parquet":
-        yield from _parquet(path)
+        yield from read_parquet(path, say)
         return
     try:
         with _opened(path) as file:
-            if form in ("csv", "tsv"):
+            if form == "lines":
+                yield from _texts(path, file)
+            elif form in ("csv", "tsv"):
                 yield from _table(path, file, "\t" if form == "tsv" else "")
             else:
                 yield from _json_records(path, file)
@@ -80,26 +76,37 @@ def _opened(path: str) -> Iterator[IO[str]]:
         raw.close()
 
 
-def _table(path: str, file: IO[str], separator: str) -> Iterator[dict[str, Any]]:
+def _texts(path: str, file: IO[str]) -> Iterator[Record]:
+    """Yield a record for each line of a text that is not blank."""
+    for number, line in enumerate(file, 1):
+        if text := line.strip(SPACE):
+            yield Record(f"{path}:{number}", {"prompt": text})
+
+
+def _table(path: str, file: IO[str], separator: str) -> Iterator[Record]:
     try:
-        yield from read_table(file, separator)
+        for line, fields in read_table(file, separator):
+            yield Record(f"{path}:{line}", fields)
     except TableError as error:
         place = "" if error.line is None else f":{error.line}"
         raise RowsError(f"{path}{place}: {error}") from None
 
 
-def _json_records(path: str, file: IO[str]) -> Iterator[dict[str, Any]]:
+def _json_records(path: str, file: IO[str]) -> Iterator[Record]:
     """Yield objects that stand in one array, or one on each line."""
-    head = file.read(READ).lstrip(SPACE)
-    values = _array(path, head[1:], file) if head.startswith("[") else _lines(path, head, file)
+    head = file.read(READ)
+    before = head[: len(head) - len(head.lstrip(SPACE))].count("\n")
+    head = head.lstrip(SPACE)
+    values = _array(path, head[1:], file) if head.startswith("[") else _lines(path, head, file, before)
     for place, value in _unwrap(values):
+        where = f"{path}:{place}" if head.startswith("{") else f"{path}: record {place}"
         if not isinstance(value, dict):
-            raise RowsError(f"{path}: record {place} is not an object")
+            raise RowsError(f"{where} is not an object")
         try:
-            record = {name: plain(inner) for name, inner in value.items()}
+            fields = {name: plain(inner) for name, inner in value.items()}
         except RecursionError as error:
-            raise RowsError(f"{path}: record {place}: {_reason(error)}") from None
-        yield record
+            raise RowsError(f"{where}: {_reason(error)}") from None
+        yield Record(where, fields)
 
 
 def _unwrap(values: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -157,7 +164,7 @@ def _start(text: str) -> int:
     return comma.end()
 
 
-def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
+def _lines(path: str, head: str, file: IO[str], before: int = 0) -> Iterator[tuple[int, Any]]:
     """Yield (line, value) of lines that are not blank; objects over several lines are read as a whole."""
     head += file.readline()
     first = head.split("\n", 1)[0]
@@ -165,7 +172,7 @@ def _lines(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
         yield from _pretty(path, head, file)
         return
     whole = itertools.chain(io.StringIO(head, newline="\n"), file)
-    for number, line in enumerate(whole, 1):
+    for number, line in enumerate(whole, 1 + before):
         if line.strip(SPACE):
             try:
                 yield number, json.loads(line)
@@ -194,69 +201,3 @@ def _pretty(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
             raise RowsError(f"{path}:{line}: {_reason(error)}") from None
         yield place, value
         at = end + len(text[end:]) - len(text[end:].lstrip(SPACE))
-
-
-def _parquet(path: str) -> Iterator[dict[str, Any]]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise RowsError(f"reading {path} needs pyarrow, which this Python lacks: pip install pyarrow") from None
-    source: Any = sys.stdin.buffer if path == "-" else path
-    try:
-        table = parquet.ParquetFile(source)
-        texts = {name for name in _bytes_columns(table) if _holds_texts(table, name)}
-        for batch in table.iter_batches(batch_size=BATCH):
-            for record in batch.to_pylist():
-                yield {name: plain(_as_text(value) if name in texts else value) for name, value in record.items()}
-    except (ValueError, RuntimeError, OSError) as error:  # pyarrow's own errors are of these
-        raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
-
-
-def read_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
-    """Return the Arrow types of a Parquet file's columns, and those of bytes that hold texts. Raises RowsError."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise RowsError(f"reading {path} needs pyarrow, which this Python lacks: pip install pyarrow") from None
-    try:
-        table = parquet.ParquetFile(path)
-        texts = frozenset(name for name in _bytes_columns(table) if _holds_texts(table, name))
-        return {each.name: each.type for each in table.schema_arrow}, texts
-    except (ValueError, RuntimeError, OSError) as error:
-        raise RowsError(f"{path} cannot be read as Parquet: {error}") from None
-
-
-def _bytes_columns(table: Any) -> list[str]:
-    return [each.name for each in table.schema_arrow if str(each.type) in ("binary", "large_binary")]
-
-
-def _holds_texts(table: Any, name: str) -> bool:
-    """Tell whether a column of bytes holds texts: warehouses often do not mark them as such."""
-    for batch in table.iter_batches(batch_size=BATCH, columns=[name]):
-        for value in batch.column(0).to_pylist():
-            text = _as_text(value)
-            if isinstance(text, bytes) or not all(char.isprintable() or char.isspace() for char in text or ""):
-                return False
-    return True
-
-
-def _as_text(value: Any) -> Any:
-    try:
-        return value.decode("utf-8") if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value
-
-
-def plain(value: Any) -> Any:
-    """Return the JSON value of a value."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, dict):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

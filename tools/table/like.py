@@ -8,6 +8,8 @@ from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion import tables
+from conversion.parquet import read_types
+from conversion.records import RowsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Like:
 def read_like(path: str) -> Like:
     """Read a file's columns. Raises RowsError and OSError."""
     if Path(path).suffix.lower() in (".parquet", ".pq"):
-        types, texts = tables.read_types(path)
+        types, texts = read_types(path)
         return Like(list(types), types, texts)
     first = next(iter(tables.records(path)), None)
     if first is None:
-        raise tables.RowsError(f"{path} holds no rows")
-    return Like(list(first))
+        raise RowsError(f"{path} holds no rows")
+    return Like(list(first.fields))

@@ -1,0 +1,38 @@
+"""A record of a file: where it stands, and its fields as JSON values."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Say = Callable[[str], None]  # tells a person what was noticed
+
+
+class RowsError(Exception):
+    """A file that cannot be read as records; the message says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: `place` is FILE:LINE where the file has lines, else the file and the record's number."""
+
+    place: str
+    fields: dict[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """Return the JSON value of a value; what JSON cannot say becomes text, and NaN and infinity become null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
