@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rows.row import BOM
 from rows.source import Source, SourceError
+
+_OF_ROWS = frozenset(  # an object with one of these is a row
+    {"prompt", "text", "messages", "custom_id", "input", "modelInput", "query", "queries", "text_1", "conversations"}
+    | {"instruction", "question", "conversation", "dialog", "dialogue", "turns", "contents", "documents"}
+)
 
 
 def refuse_other_text(source: Source) -> None:
@@ -21,30 +29,84 @@ def refuse_other_text(source: Source) -> None:
 
 def _other_text(path: Path) -> str:
     """Return what a text is instead of rows, or "" for rows, good or bad, and for blank lines."""
-    firsts: set[bytes] = set()
-    opening = b""
     with path.open("rb") as file:
-        for line in file:
-            text = line.removeprefix(BOM).strip()
-            opening = opening or text
-            firsts.add(text[:1])
-            if text[:1] != b"{" or text == b"{" == opening:
-                continue
-            if opening == b"[" and text[-1:] == b"," and _is_json(text[:-1]):
-                return "is one JSON array over several lines"
-            if opening != b"{" or _is_json(text):
-                return ""
-    if opening == b"{":
+        opening, second, *more = [*itertools.islice(_lines(file), 3), b"", b""]
+    if opening.startswith(b"["):
+        return _array(path, opening, second)
+    if not opening.startswith(b"{"):
+        return _no_objects(path, opening) if opening else ""
+    value = _read(opening)
+    if value is None and second[:1] in (b'"', b"}"):
         return "holds JSON objects that are printed over several lines each"
-    if firsts <= {b""}:
-        return ""
-    kind = "it is a JSON array" if b"[" in firsts else "it is another text, such as CSV"
+    return _wrapped(value) if isinstance(value, dict) and not second and not any(more) else ""
+
+
+def _lines(file: Any) -> Iterator[bytes]:
+    """Yield the lines that hold something, without their margins."""
+    return filter(None, (line.removeprefix(BOM).strip() for line in file))
+
+
+def _array(path: Path, opening: bytes, second: bytes) -> str:
+    """Tell an array over several lines, or on one, from lines of which the first alone is an array."""
+    if _read(opening) is None:
+        over_lines = opening in (b"[", b"[{") or opening.endswith(b",") or second == b"{"
+        return (
+            "is one JSON array over several lines"
+            if over_lines and _ends_in_bracket(path)
+            else _no_objects(path, opening)
+        )
+    return _no_objects(path, opening)
+
+
+def _ends_in_bracket(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 12)))
+        return file.read().rstrip().endswith(b"]")
+
+
+def _no_objects(path: Path, opening: bytes) -> str:
+    """Say what a text is in which no line begins an object, or "" for one in which some line does."""
+    firsts: set[bytes] = set()
+    with path.open("rb") as file:
+        for text in _lines(file):
+            if text.startswith(b"{"):
+                return ""
+            firsts.add(text[:1])
+    kind = "it is another text, such as CSV"
+    if b"[" in firsts:
+        kind = "it is a JSON array"
+    elif isinstance(inner := _read(opening), str) and isinstance(_read(inner.encode()), dict):
+        kind = "its lines are texts that hold objects, written as JSON twice"
     return f"has no line that begins a JSON object ({kind})"
 
 
-def _is_json(text: bytes) -> bool:
+def _wrapped(value: dict[str, Any]) -> str:
+    """Tell a file that is one object around its rows from one row."""
+    if value.keys() & _OF_ROWS:
+        return ""
+    lists = [name for name, inner in value.items() if _are_rows(inner)]
+    if len(lists) != 1:
+        return ""
+    return f"is one JSON object that holds {len(value[lists[0]]):,} rows in {json.dumps(lists[0])}"
+
+
+def _are_rows(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, dict) and (row.keys() & _OF_ROWS or _is_inner(row)) for row in value)
+    )
+
+
+def _is_inner(row: dict[str, Any]) -> bool:
+    """Tell a data set viewer's row, which holds the row itself."""
+    inner = row.get("row")
+    return isinstance(inner, dict) and bool(inner.keys() & _OF_ROWS)
+
+
+def _read(text: bytes) -> Any:
+    """Return the JSON value of a text, None for what is no JSON."""
     try:
-        json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None

@@ -73,6 +73,15 @@ def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
         (b'{\n "prompt": "a"\n}\n{\n "prompt": "b"\n}\n', "printed over several lines"),
         (b'{\n "messages": [\n  {\n   "role": "user"\n  }\n ]\n}\n', "printed over several lines"),
         (b"{\n}\n", "printed over several lines"),
+        (b'{ "id": 1,\n  "turns": [\n    {"role": "user"}\n  ] }\n{ "id": 2 }\n', "printed over several lines"),
+        (b'[\n  {\n    "prompt": "a"\n  },\n  {"prompt": "b"}\n]\n', "one JSON array over several lines"),
+        (b'[{"prompt": "a"},\n {"prompt": "b"}]\n', "one JSON array over several lines"),
+        (b'{"requests": [{"prompt": "a"}, {"prompt": "b"}]}\n', 'one JSON object that holds 2 rows in "requests"'),
+        (b'\n{"count": 1, "data": [{"messages": []}], "next": null}', 'one JSON object that holds 1 rows in "data"'),
+        (b'{"features": [{}], "rows": [{"row_idx": 0, "row": {"prompt": "a"}}]}', 'holds 1 rows in "rows"'),
+        (b'[{"prompt": "a"}, {"prompt": "b"}]', "it is a JSON array"),
+        (b'["a"]\n["b"]\n', "it is a JSON array"),
+        (b'"{\\"prompt\\": \\"a\\"}"\n' * 3, "written as JSON twice"),
     ],
 )
 def test_json_over_several_lines_is_told_once_with_what_to_do(content: bytes, what: str, tmp_path: Path) -> None:
@@ -93,6 +102,10 @@ def test_json_over_several_lines_is_told_once_with_what_to_do(content: bytes, wh
         pytest.param(b"x" * 2_000_000 + b'"}\n{"prompt": "a"}\n', id="the end of a long cut line first"),
         pytest.param(b"# a comment\n" * 300_000 + b'{"prompt": "a"}\n', id="many lines that fail alone first"),
         pytest.param(b'\xef\xbb\xbf  {"prompt": "a"}\n', id="a byte order mark"),
+        pytest.param(b'{"messages": [{"role": "user", "content": "a"}]}\n', id="one row with a list"),
+        pytest.param(b'{"id": 1, "items": [{"name": "a"}]}\n', id="one row of a template's data"),
+        pytest.param(b'{"data": [{"prompt": "a"}]}\n{"data": [{"prompt": "b"}]}\n', id="lines with a list each"),
+        pytest.param(b'{"prompt": "a",\n{"prompt": "b"}\n', id="a broken row first"),
     ],
 )
 def test_a_text_with_an_object_is_an_input(content: bytes, tmp_path: Path) -> None:
