@@ -1,4 +1,4 @@
-"""Bedrock batch records: `recordId` with `modelInput`, in the messages and the prompt forms.
+"""Bedrock batch records: `recordId` with `modelInput`, asked and answered in the shape of its family of models.
 
 Source: Amazon Bedrock user guide, "Format and upload your batch inference data" and "InvokeModel" request bodies.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dialects import bedrock_answers, bedrock_families
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, check_messages, put_system, refuse_stream, require
+from dialects.bedrock_families import Family
 from dialects.exchange import Answer, Ask, Failure
 from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine import routes
@@ -30,62 +32,83 @@ RENAMED = {  # option names of the model families, to the server's
     "max_gen_len": "max_tokens",
     "maxTokenCount": "max_tokens",
     "max_tokens_to_sample": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "minTokens": "min_tokens",
     "topP": "top_p",
     "topK": "top_k",
+    "p": "top_p",
+    "k": "top_k",
     "stopSequences": "stop",
     "stop_sequences": "stop",
+    "num_generations": "n",
+    "numResults": "n",
 }
-OWN = frozenset({"anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system"})
-NESTED = ("inferenceConfig", "textGenerationConfig")
+OWN = frozenset(  # what is asked, and what only a family's own service reads
+    {"anthropic_version", "anthropic_beta", "schemaVersion", "messages", "prompt", "inputText", "system", "message"}
+    | {"texts", "preamble", "chat_history", "input_type", "embedding_types", "return_likelihoods", "truncate", "images"}
+    | {"return_prompt", "prompt_truncation", "search_queries_only", "normalize", "embeddingTypes", "countPenalty"}
+    | {"toolConfig", "guardrailConfig", "performanceConfig", "requestMetadata", "modelId", "stream", "serviceTier"}
+    | {"additionalModelResponseFieldPaths"}
+)
+NESTED = ("inferenceConfig", "textGenerationConfig", "additionalModelRequestFields")
+_EMBEDDINGS = "/v1/embeddings"
+EMBEDDING = frozenset({"dimensions", "normalize", "embeddingTypes"})  # what only Titan's embeddings have
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the record's request."""
-    model_input = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
-    refuse_stream(model_input)
-    options = check_options(_options(model_input))
-    if "messages" in model_input:
-        check_messages(model_input["messages"], "modelInput.messages")
-        messages = [{**message, "content": _content(message.get("content"))} for message in model_input["messages"]]
-        system = _text(model_input.get("system"))
-        if system:
-            messages = put_system(messages, system, served)
-        body = {"messages": messages, **options}
+    given = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
+    refuse_stream(given)
+    family = bedrock_families.find_family(given)
+    if family == Family.COHERE_EMBED or (family == Family.TITAN and _is_embedding(given, served)):
+        texts = given["texts"] if family == Family.COHERE_EMBED else given["inputText"]
+        size = {"dimensions": given["dimensions"]} if given.get("dimensions") is not None else {}
+        kind, name = (list, "texts") if family == Family.COHERE_EMBED else (str, "inputText")
+        require(texts, kind, f"modelInput.{name}", "a list of texts" if kind is list else "a text")
+        return apply_defaults(_EMBEDDINGS, {"input": texts, **size}, defaults, served)
+    options = check_options(_options(given))
+    if family == Family.COHERE_CHAT:
+        require(given["message"], str, "modelInput.message", "a text")
+        messages, system = bedrock_families.cohere_messages(given), _text(given.get("preamble"))
+        body = {"messages": put_system(messages, system, served) if system else messages, **options}
         return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system))
-    prompt = model_input.get("prompt", model_input.get("inputText"))
+    if "messages" in given:
+        check_messages(given["messages"], "modelInput.messages")
+        return _converse(given, family, options, defaults, served)
+    prompt = given.get("prompt", given.get("inputText"))
     text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
     return apply_defaults(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)
 
 
-def _options(model_input: dict[str, Any]) -> dict[str, Any]:
-    flat = {name: value for name, value in model_input.items() if name not in OWN and name not in NESTED}
+def _is_embedding(given: dict[str, Any], served: Served) -> bool:
+    """Tell whether a Titan record asks for an embedding: by its fields, or as the model makes nothing else."""
+    if given.keys() & EMBEDDING:
+        return True
+    return bool(served.routes) and not served.routes & routes.GENERATING and served.has(_EMBEDDINGS)
+
+
+def _converse(
+    given: dict[str, Any], family: Family, options: dict[str, Any], defaults: Defaults, served: Served
+) -> Ask:
+    """Return the request of a conversation: Anthropic's as it is where the server reads it, else as a chat."""
+    if family == Family.ANTHROPIC and routes.MESSAGES in served.routes:
+        system = {"system": given["system"]} if given.get("system") else {}
+        return apply_defaults(routes.MESSAGES, {**system, "messages": given["messages"], **options}, defaults, served)
+    messages = bedrock_families.chat_messages(given["messages"])
+    system = _text(given.get("system"))
+    if system:
+        messages = put_system(messages, system, served)
+    body = {"messages": messages, **options, **bedrock_families.chat_tools(given)}
+    return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system))
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    flat = {name: value for name, value in given.items() if name not in OWN and name not in NESTED}
     for nested in NESTED:
-        flat |= require(model_input.get(nested) or {}, dict, f"modelInput.{nested}", "an object")
+        inner = require(given.get(nested) or {}, dict, f"modelInput.{nested}", "an object")
+        flat |= {name: value for name, value in inner.items() if name not in NESTED}
+        flat |= require(inner.get("inferenceConfig") or {}, dict, f"modelInput.{nested}.inferenceConfig", "an object")
     return {RENAMED.get(name, name): value for name, value in flat.items()}
-
-
-def _content(content: Any) -> Any:
-    """Write the parts of a message as the server reads them."""
-    return [_part(part) for part in content] if isinstance(content, list) else content
-
-
-def _part(part: Any) -> Any:
-    """Write Nova's `{"text": ...}` and `{"image": ...}`, and Anthropic's base64 image, as the server's own parts."""
-    if not isinstance(part, dict):
-        return part
-    if part.keys() == {"text"}:
-        return {"type": "text", "text": part["text"]}
-    image = part.get("image")
-    if isinstance(image, dict) and isinstance(image.get("source"), dict):
-        return _image(f"image/{image.get('format', 'png')}", image["source"].get("bytes"))
-    source = part.get("source")
-    if part.get("type") == "image" and isinstance(source, dict) and source.get("type") == "base64":
-        return _image(source.get("media_type"), source.get("data"))
-    return part
-
-
-def _image(kind: Any, data: Any) -> dict[str, Any]:
-    return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
 
 
 def _text(system: Any) -> str:
@@ -95,7 +118,7 @@ def _text(system: Any) -> str:
 
 
 def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
-    """Return the response body as `modelOutput`."""
+    """Return the response body as `modelOutput`; the row, which knows its family, gives it its shape."""
     check_schema(ask, answer, defaults)
     return {"modelOutput": answer.text}
 
@@ -106,5 +129,9 @@ def read_failure(failure: Failure) -> dict[str, str]:
 
 
 def write(row: Row, results: Mapping[str, str], defaults: Defaults) -> str:
-    """Return the record with the results."""
+    """Return the record with the results, an answer in the shape of the record's family."""
+    given = row.fields["modelInput"]
+    if "modelOutput" in results and isinstance(given, dict):
+        family = bedrock_families.find_family(given)
+        results = {**results, "modelOutput": bedrock_answers.shape_answer(family, given, results["modelOutput"])}
     return row.extend(results, MARKS.added)

@@ -40,7 +40,12 @@ def rules() -> dict[str, Any]:
         "documents": prompt.DOCUMENTS,
         "ownPrompts": OWN_PROMPTS,
         "dialects": {dialect.NAME: _marks(dialect) for dialect in (*OTHERS, PROMPT)},
-        "bedrock": {"renamed": bedrock.RENAMED, "own": sorted(bedrock.OWN), "nested": bedrock.NESTED},
+        "bedrock": {
+            "renamed": bedrock.RENAMED,
+            "own": sorted(bedrock.OWN),
+            "nested": bedrock.NESTED,
+            "embedding": sorted(bedrock.EMBEDDING),
+        },
         "streaming": sorted(runpod.STREAM),
         "asked": list(dict.fromkeys((*ASKED[:4], *_compared(), *ASKED[4:]))),
         "system": SYSTEM,

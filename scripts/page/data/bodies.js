@@ -1,5 +1,6 @@
 // Response bodies of every endpoint: chat, completions, Anthropic messages, embeddings, scores, ranks, classification.
 import { asText, isObject, numeric, toJson } from "../kit/exact.js";
+import { countFamily, readFamily } from "./families.js";
 
 /** Put what a response body says into the view. */
 export function readBody(view, body) {
@@ -9,7 +10,12 @@ export function readBody(view, body) {
   view.body = answer;
   if (isObject(answer.usage)) readUsage(view, answer.usage);
   view.model = view.model || asText(answer.model);
-  if (Array.isArray(answer.choices)) view.answers = answer.choices.map(readChoice);
+  const [tokensIn, tokensOut] = countFamily(answer);
+  view.tokensIn ??= tokensIn;
+  view.tokensOut ??= tokensOut;
+  const family = Array.isArray(answer.choices) ? null : readFamily(answer);
+  if (family) view.answers = family;
+  else if (Array.isArray(answer.choices)) view.answers = answer.choices.map(readChoice);
   else if (Array.isArray(answer.content)) view.answers = [readContent(answer)];
   else if (Array.isArray(answer.output)) view.answers = [readResponse(answer)];
   else {

@@ -101,42 +101,6 @@ def test_a_server_without_the_messages_endpoint_is_the_lines_error() -> None:
     assert refused({"custom_id": "a", "params": {"messages": USER}}, served=ENCODER)[0] == "invalid_url"
 
 
-def test_a_bedrock_conversation_is_asked_as_the_server_reads_it() -> None:
-    nova = {
-        "schemaVersion": "messages-v1",
-        "system": [{"text": "Be brief."}],
-        "messages": [
-            {"role": "user", "content": [{"text": "Hi"}, {"image": {"format": "png", "source": {"bytes": "AA"}}}]}
-        ],
-        "inferenceConfig": {"maxTokens": 9, "topP": 0.5, "stopSequences": ["END"]},
-    }
-    body = asked({"recordId": "R1", "modelInput": nova}).body
-    parts = [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]
-    assert body["messages"] == messages
-    assert (body["max_tokens"], body["top_p"], body["stop"]) == (9, 0.5, ["END"])
-
-
-def test_an_anthropic_image_of_a_bedrock_record_is_sent_as_a_data_url() -> None:
-    source = {"type": "base64", "media_type": "image/jpeg", "data": "AA"}
-    message = {"role": "user", "content": [{"type": "image", "source": source}]}
-    body = asked({"modelInput": {"anthropic_version": "bedrock-2023-05-31", "messages": [message]}}).body
-    assert body["messages"][0]["content"] == [{"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AA"}}]
-    assert "anthropic_version" not in body
-
-
-def test_a_bedrock_prompt_is_completed_as_text() -> None:
-    ask = asked({"recordId": "R1", "modelInput": {"prompt": "x", "max_gen_len": 64}})
-    assert (ask.route, ask.body["prompt"], ask.body["max_tokens"]) == (COMPLETIONS, "x", 64)
-
-
-def test_a_bedrock_outcome_is_the_record_with_its_output_or_error() -> None:
-    row = {"recordId": "R1", "modelInput": {"prompt": "x"}}
-    assert answered(row, {"choices": [{"text": "A"}]}) == {**row, "modelOutput": {"choices": [{"text": "A"}]}}
-    assert failed(row, Failure("c", "m", 503))["error"] == {"errorCode": 503, "errorMessage": "m"}
-    assert failed(row, Failure("invalid_value", "m"))["error"]["errorCode"] == 400
-
-
 @pytest.mark.parametrize(
     ("failure", "status", "kind"),
     [

@@ -170,31 +170,52 @@ function passThrough(input, routeName, bodyName, text) {
   );
 }
 
-const { renamed: RENAMED, own: BEDROCK_OWN, nested: BEDROCK_NESTED } = RULES.bedrock;
+const { renamed: RENAMED, own: BEDROCK_OWN, nested: BEDROCK_NESTED, embedding: EMBEDDING } = RULES.bedrock;
 
 function askBedrock({ row, text }) {
   const input = need(row.modelInput, isObject, "modelInput", "the request's JSON object", text);
   refuseStream(input, text, ["modelInput", "stream"]);
-  const set = new Map();
-  const take = (owner, path) =>
-    Object.entries(owner).forEach(([name, value]) => set.set(name, [value, [...path, name]]));
-  take(
-    Object.fromEntries(
-      Object.entries(input).filter(([name]) => !BEDROCK_OWN.includes(name) && !BEDROCK_NESTED.includes(name)),
-    ),
-    ["modelInput"],
-  );
-  for (const name of BEDROCK_NESTED)
-    if (isTrue(input[name]))
-      take(need(input[name], isObject, `modelInput.${name}`, "an object", text), ["modelInput", name]);
-  const renamed = new Map([...set].map(([name, [value, path]]) => [(has(RENAMED, name) ? RENAMED[name] : name), [value, path]]));
-  const options = [...renamed].map(([name, [value, path]]) => [name, value, path]);
-  noContent(Object.fromEntries(renamed));
-  checkOptions(options, text);
   const chat = has(input, "messages");
-  const prompt = has(input, "prompt") ? input.prompt : input.inputText;
-  if (chat) checkMessages(input.messages, "modelInput.messages", text);
-  else need(prompt, isText, "modelInput.prompt", "a text (or modelInput.messages a conversation)", text);
+  if (!chat && (has(input, "texts") || (has(input, "inputText") && EMBEDDING.some((name) => has(input, name)))))
+    if (!has(input, "message")) return embedBedrock(input, text);
+  const options = bedrockOptions(input, text);
+  noContent(Object.fromEntries(options));
+  checkOptions(options, text);
+  const asked = askedBedrock(input, chat, text);
   beams(Object.fromEntries(options));
-  sendable([chat ? [input.messages, input.system] : prompt, options.filter(([, value]) => value !== null)], text);
+  sendable([asked, options.filter(([, value]) => value !== null)], text);
+}
+
+function embedBedrock(input, text) {
+  const many = has(input, "texts");
+  const [name, is, must] = many ? ["texts", Array.isArray, "a list of texts"] : ["inputText", isText, "a text"];
+  sendable([need(input[name], is, `modelInput.${name}`, must, text), input.dimensions], text);
+}
+
+/** List a record's options as [name, value, path], by the server's names. */
+function bedrockOptions(input, text) {
+  const set = new Map();
+  const take = (owner, path, left) =>
+    Object.entries(owner)
+      .filter(([name]) => !left.includes(name))
+      .forEach(([name, value]) => set.set(name, [value, [...path, name]]));
+  take(input, ["modelInput"], [...BEDROCK_OWN, ...BEDROCK_NESTED]);
+  for (const name of BEDROCK_NESTED) {
+    if (!isTrue(input[name])) continue;
+    const inner = need(input[name], isObject, `modelInput.${name}`, "an object", text);
+    take(inner, ["modelInput", name], BEDROCK_NESTED);
+    if (!isTrue(inner.inferenceConfig)) continue;
+    const deep = [name, "inferenceConfig"];
+    take(need(inner.inferenceConfig, isObject, `modelInput.${deep.join(".")}`, "an object", text), ["modelInput", ...deep], []);
+  }
+  const renamed = new Map([...set].map(([name, found]) => [has(RENAMED, name) ? RENAMED[name] : name, found]));
+  return [...renamed].map(([name, [value, path]]) => [name, value, path]);
+}
+
+/** Return what a record asks: its conversation, its message or its prompt. */
+function askedBedrock(input, chat, text) {
+  if (chat) return [checkMessages(input.messages, "modelInput.messages", text), input.system];
+  if (has(input, "message")) return need(input.message, isText, "modelInput.message", "a text", text);
+  const prompt = has(input, "prompt") ? input.prompt : input.inputText;
+  return need(prompt, isText, "modelInput.prompt", "a text (or modelInput.messages a conversation)", text);
 }
