@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field
 
 from dialects.exchange import Ask
-from dialects.line import RowLine
-from dialects.question import NO_QUESTION, Question, make_ask, name_question
+from dialects.line import RowLine, ask_row
+from dialects.question import NO_QUESTION, Question, name_question
 from engine.facts import Served
 from job.defaults import Defaults
 
@@ -45,5 +45,5 @@ class Pending:
 
 def prepare(line: RowLine, defaults: Defaults, served: Served, server: str) -> Pending:
     """Return a row with its request to a server. Raises RowError for a row that cannot be asked."""
-    ask = make_ask(line, defaults, served)
+    ask = ask_row(line.row, line.dialect, defaults, served)
     return Pending(line, ask, ask.encode(), name_question(line.dialect.NAME, ask, server))

@@ -11,11 +11,7 @@ import json
 from dataclasses import dataclass
 
 from dialects.exchange import Ask
-from dialects.line import RowLine
-from dialects.models import choose_model
-from engine.facts import Served
 from engine.routes import GENERATING, OF_ONE_ANSWER
-from job.defaults import Defaults
 
 DIGITS = 32  # hexadecimal, of a question's name
 
@@ -29,11 +25,6 @@ class Question:
 
 
 NO_QUESTION = Question("", repeats=False)
-
-
-def make_ask(line: RowLine, defaults: Defaults, served: Served) -> Ask:
-    """Return a row's request. Raises RowError for a row that cannot be asked."""
-    return choose_model(line.dialect.ask(line.row, defaults, served), defaults.model_in_rows, served)
 
 
 def name_question(dialect: str, ask: Ask, server: str) -> Question:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dialects.line import RawLine, read_line
-from dialects.question import Question, make_ask, name_question
+from dialects.line import RawLine, ask_row, read_line
+from dialects.question import Question, name_question
 from engine.facts import Served
 from host import transfer
 from job.defaults import Defaults, make_defaults, read_asked
@@ -65,7 +65,8 @@ class Terms:
             return None
         try:
             row = read_line(line)
-            return name_question(row.dialect.NAME, make_ask(row, self.defaults, served), self.server)
+            ask = ask_row(row.row, row.dialect, self.defaults, served)
+            return name_question(row.dialect.NAME, ask, self.server)
         except Exception:  # noqa: BLE001 - a line that cannot be asked, and what nobody thought of, are no question
             return None
 

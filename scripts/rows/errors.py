@@ -50,6 +50,10 @@ CODES = {
         "The line is JSON, but no object.",
         'write each line as an object, {"prompt": "..."}; tools/make_rows.py takes a JSON array apart',
     ),
+    "doubled_name": Code(
+        "A name stands twice in one object, with two values; readers of JSON take one or the other.",
+        "leave out the one that is not meant",
+    ),
     # the row
     "missing_field": Code(
         "The row lacks a field that its request needs.",
@@ -57,7 +61,7 @@ CODES = {
     ),
     "invalid_value": Code(
         "A field or an option has a wrong type or is out of bounds.",
-        "give the field that the message names what the message asks for, or leave it out",
+        "give the field what the message asks for; OptionsInRows=sampling_params leaves columns that are data alone",
     ),
     "invalid_url": Code(
         "The row asks an endpoint that the model's server does not have.",

@@ -34,12 +34,16 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A JSON object of the input: its line (from 1), its text, its parsed fields, and where each stands in the text."""
+    """A JSON object of the input: its line (from 1), its text, its parsed fields, and where each stands in the text.
+
+    `doubled` names what stands twice in one object with two values, of which readers of JSON take one or the other.
+    """
 
     line: int
     text: str
     fields: dict[str, Any]
     members: tuple[Member, ...]
+    doubled: str = ""
 
     def raw(self, name: str) -> str:
         """Return the JSON text of a field as the input has it, or `null`."""
@@ -125,7 +129,34 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number; write null or leave the field out")
 
 
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_refuse_constant).scan_once  # type: ignore[attr-defined]
+Scan = Callable[[str, int], tuple[Any, int]]
+
+
+class _Doubled(Exception):
+    """A name that stands twice in one object, with two values."""
+
+
+def _scanner(look: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None) -> Scan:
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=look)
+    scan: Scan = decoder.scan_once  # type: ignore[attr-defined]
+    return scan
+
+
+_scan = _scanner(None)
+
+
+def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's fields. Raises _Doubled for a name that has two values."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        for name, value in pairs:
+            if fields[name] != value:
+                both = f"{shorten(value)} and {shorten(fields[name])}"
+                raise _Doubled(f"{shorten(name)} stands twice in one object, with {both}; leave one of them out")
+    return fields
+
+
+_scan_once = _scanner(_fields_once)
 
 
 def _object(line: int, text: str) -> Row:
@@ -133,8 +164,9 @@ def _object(line: int, text: str) -> Row:
         _, end = _value(text, 0)
         _nothing_after(text, end)
         raise RowError("not_an_object", f'a row is a JSON object like {{"prompt": "..."}}, this is {_kind(text)}')
-    fields: dict[str, Any] = {}
+    pairs: list[tuple[str, Any]] = []
     members: list[Member] = []
+    doubled = ""
     at = _skip(text, 1)
     while text[at : at + 1] != "}":
         if members:
@@ -142,16 +174,25 @@ def _object(line: int, text: str) -> Row:
         start = at
         name, at = scanstring(text, _expect(text, at, '"', "property name in double quotes", skip=False))
         value = _expect(text, _skip(text, at), ":", "':' delimiter")
-        fields[name], end = _value(text, value)
+        try:
+            found, end = _value(text, value, _scan_once if text[value : value + 1] in ("{", "[") else _scan)
+        except _Doubled as error:
+            doubled = doubled or str(error)
+            found, end = _scan(text, value)
+        pairs.append((name, found))
         members.append(Member(name, start, value, end))
         at = _skip(text, end)
     _nothing_after(text, at + 1)
-    return Row(line, text, fields, tuple(members))
-
-
-def _value(text: str, at: int) -> tuple[Any, int]:
     try:
-        return _scan(text, at)
+        fields = _fields_once(pairs)
+    except _Doubled as error:
+        fields, doubled = dict(pairs), str(error)
+    return Row(line, text, fields, tuple(members), doubled)
+
+
+def _value(text: str, at: int, scan: Scan = _scan) -> tuple[Any, int]:
+    try:
+        return scan(text, at)
     except StopIteration as stop:
         raise json.JSONDecodeError("Expecting value", text, stop.value) from None
 

@@ -71,7 +71,7 @@ LINES = [
         "nested",
     ),
     Line("5 MB", b'{"prompt": "big ' + b"x" * 5_000_000 + b'"}'),
-    Line("a name twice", b'{"prompt": "first", "prompt": "second"}'),
+    Line("a name twice", b'{"prompt": "first", "prompt": "second"}', "doubled_name", "stands twice"),
     Line("an id that is taken", PROMPT % b"taken again"),
     Line("an id that is an object", b'{"id": {"a": 1}, "prompt": "object"}'),
     Line("a name that is a result's", b'{"prompt": "again", "generated_text": "old", "error": 1, "previous": 2}'),

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dialects.line import ask_row
 from dialects.recognise import recognise
 from engine.facts import Served
 from job.defaults import Defaults
@@ -38,7 +39,7 @@ def verdict(line: bytes, template: str | None = None, endpoint: str = "auto") ->
         row = parse(1, line)
         spoken = recognise(row.fields)
         dialect = spoken.NAME
-        spoken.ask(row, job, SERVED).encode()
+        ask_row(row, spoken, job, SERVED).encode()
     except RowError as error:
         return {"dialect": dialect, "ok": False, "code": error.code, "message": error.message}
     return {"dialect": dialect, "ok": True, "code": None, "message": None}

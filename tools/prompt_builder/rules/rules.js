@@ -2,6 +2,7 @@
 // its words, tried against the same cases. Pure functions over text; a check never throws and never changes the line.
 import { ASKS } from "./asks.js";
 import { RowFault, fail } from "./checks.js";
+import { doubledName } from "./doubled.js";
 import { findFault } from "./jsonfault.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { deeperThan, longWholeNumber } from "../../../scripts/page/kit/jsontext.js";
@@ -16,6 +17,8 @@ export function checkLine(line, job = {}) {
   try {
     const row = parse(text);
     result.dialect = dialectOf(row);
+    const twice = doubledName(text);
+    if (twice) fail("doubled_name", `${twice} stands twice in one object, with two values; leave one of them out`);
     ASKS[result.dialect]({ row, text, job });
   } catch (fault) {
     if (!(fault instanceof RowFault)) throw fault;
