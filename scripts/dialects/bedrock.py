@@ -95,11 +95,11 @@ def _converse(
         system = {"system": given["system"]} if given.get("system") else {}
         return apply_defaults(routes.MESSAGES, {**system, "messages": given["messages"], **options}, defaults, served)
     messages = bedrock_families.chat_messages(given["messages"])
-    system = _text(given.get("system"))
-    if system:
-        messages = put_system(messages, system, served)
+    told = _text(given.get("system"))
+    if told:
+        messages = put_system(messages, told, served)
     body = {"messages": messages, **options, **bedrock_families.chat_tools(given)}
-    return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system))
+    return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(told))
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

@@ -19,12 +19,14 @@ from engine.facts import Served
 from job.defaults import Defaults
 from job.options import OPTIONS, check_options, is_read
 from rows.errors import RowError
-from rows.row import Row, quote
+from rows.row import Row, quote, shorten
 
 NAME = "prompt"
 MARKS = Marks(added=frozenset({"error"}))  # what no other dialect claims
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
 TEXTS = ("prompt", "text")
+NAMES = 8  # of a row's fields that a message lists
+_LAYOUTS = frozenset({"conversations", "instruction", "question"})  # of well-known data sets
 PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _SCORE: ("text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"),
     _RERANK: ("query", "documents", "top_n"),
@@ -36,7 +38,7 @@ _COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RE
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     """Return the row's request on the job's endpoint."""
     route = _route(row.fields, defaults, served)
-    columns = {} if defaults.template else row.fields  # under a template the columns are its data
+    columns = {} if defaults.columns_are_data else row.fields
     options = _options(row.fields, columns, route)
     system = _system(columns, options)
     if route in _COMPARING:
@@ -127,7 +129,16 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
             if not text:
                 raise RowError("invalid_value", f'"{name}" is empty; write what to ask')
             return str(text)
-    raise RowError("missing_field", 'the row needs "prompt", "text" or "messages" (or the job a PromptTemplateFile)')
+    need = 'the row needs "prompt", "text" or "messages" (or the job a PromptTemplateFile)'
+    raise RowError("missing_field", f"{need}; it has {_list_names(fields)}")
+
+
+def _list_names(fields: Mapping[str, Any]) -> str:
+    """List the fields of a row for a message, and where its layout is one that make_rows.py knows, say so."""
+    known = "; tools/make_rows.py makes rows of these" if fields.keys() & _LAYOUTS else ""
+    names = [shorten(name) for name in fields]
+    more = f" and {len(names) - NAMES:,} more" if len(names) > NAMES else ""
+    return (", ".join(names[:NAMES]) or "no fields") + more + known
 
 
 def _must_be(value: Any) -> str:

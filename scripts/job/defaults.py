@@ -14,6 +14,7 @@ from engine.routes import ANY_ROUTE, ENDPOINTS
 from job.options import BUDGET_NAMES, CONTENT, check_options
 from job.parameters import FILES, TABLE, JobError
 from job.prompt_template import PromptTemplate, TemplateError
+from job.schemas import find_fault
 from rows.errors import RowError
 
 _NO_OPTIONS = {  # what SamplingParams cannot say, and where it is said
@@ -40,6 +41,12 @@ class Defaults:
     output_field: str = "generated_text"
     endpoint: str = "auto"
     model_in_rows: str = "auto"
+    options_in_rows: str = "columns"
+
+    @property
+    def columns_are_data(self) -> bool:
+        """Tell whether a row's options stand in its `sampling_params` alone."""
+        return self.template is not None or self.options_in_rows == "sampling_params"
 
 
 def read_asked(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,6 +84,7 @@ def make_defaults(asked: Mapping[str, Any], paths: Mapping[str, Any]) -> Default
         output_field=check_output_field(asked["OutputField"]),
         endpoint=_endpoint(asked["Endpoint"]),
         model_in_rows=asked["ModelInRows"],
+        options_in_rows=asked["OptionsInRows"],
     )
 
 
@@ -133,6 +141,8 @@ def _schema(text: str | None, named: str) -> dict[str, Any] | None:
         raise JobError(f"{named} is not JSON: {error}") from None
     if not isinstance(schema, dict):
         raise JobError(f"{named} must hold a JSON schema, an object")
+    if fault := find_fault(schema):
+        raise JobError(f"{named} is no JSON schema: {fault}")
     with contextlib.suppress(ImportError):  # a worker that only merges may lack it
         _check_schema(schema, named)
     return schema

@@ -155,6 +155,9 @@ TABLE = (  # in the form's order
     Parameter("SamplingParams", TEXT, "", asks=True,
               shorter="write what some rows need into those rows, and what a schema needs into ResponseSchemaFile",
               meaning='More defaults as JSON, such as {"top_p":0.9,"seed":7,"stop":["END"]}.'),
+    Parameter("OptionsInRows", TEXT, "columns", choices=("columns", "sampling_params"), asks=True,
+              meaning="Where rows say options. Columns takes those at a row's top too; with sampling_params they "
+                      "are data."),
     Parameter("ResponseSchemaFile", FILE, "", asks=True,
               meaning="A JSON schema that every answer must satisfy."),
     Parameter("Endpoint", TEXT, "auto", choices=tuple(ENDPOINTS), asks=True,

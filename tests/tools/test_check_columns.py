@@ -51,10 +51,9 @@ def test_a_column_that_is_an_option_or_plain_data_is_not_said(column: dict[str, 
     assert "a column" not in notes(tmp_path, {"prompt": "x", **column})
 
 
-def test_a_name_that_stands_twice_is_said_with_the_value_that_counts(tmp_path: Path) -> None:
-    assert '"max_tokens" twice, the first on line 1; the last of them counts, 400' in notes(
-        tmp_path, '{"prompt": "x", "max_tokens": 4, "max_tokens": 400}'
-    )
+def test_a_name_that_stands_twice_with_one_value_is_said(tmp_path: Path) -> None:
+    said = notes(tmp_path, '{"prompt": "x", "max_tokens": 4, "max_tokens": 4}')
+    assert '"max_tokens" twice with the same value, 4, the first on line 1' in said
 
 
 def test_a_prompt_that_is_a_conversation_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from support.checking import FINE, ROOT, file_of, found_in
 def test_the_first_problems_of_a_kind_are_shown_and_with_all_every_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = file_of(tmp_path, FINE, *["broken"] * 20)
+    path = file_of(tmp_path, FINE, *[f'{{"n": {n}, "prompt": {n}}}' for n in range(20)])
     check.main([path])
     assert "and 15 more" in capsys.readouterr().out
     check.main([path, "--all"])

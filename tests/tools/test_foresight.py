@@ -31,7 +31,7 @@ def problems(folder: Path, row: dict[str, Any], **job: str) -> dict[str, str]:
         ({"prompt": "x", "stop": ""}, {}, "empty text"),
         ({"prompt": "x", "stop": ["a", ""]}, {}, "empty text"),
         ({"prompt": "x", "stop": list("abcde")}, {}, "5 texts"),
-        ({"prompt": "x", "temperature": 38.5}, {}, "more than 2"),
+        ({"prompt": "x", "temperature": 38.5}, {}, "no more than 2"),
         ({"prompt": "x", "max_tokens": 0}, {}, "leaves no answer"),
         ({"prompt": "x", "max_tokens": 0}, {"Endpoint": "completions"}, "leaves no answer"),
         ({**CHAT, "body": {"messages": USER, "top_p": 0}}, {}, '"top_p" must be'),

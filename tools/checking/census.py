@@ -21,10 +21,10 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import tokens
 from checking.columns import Columns
-from checking.foresight import REFUSED, foresee
+from checking.foresight import REFUSED, Engine, foresee
 from dialects.base import Dialect
 from dialects.exchange import Ask
-from dialects.models import choose_model
+from dialects.line import ask_row
 from dialects.recognise import recognise
 from engine import routes
 from engine.facts import Served
@@ -38,6 +38,7 @@ HAS_JINJA = importlib.util.find_spec("jinja2") is not None  # the worker has it;
 MIGHT_NOT_FIT = "may_not_fit"  # by the estimate; every other code is certain
 MOST_TOKENS = 10**9  # of one row's answers in the estimate; more is a slip
 EXAMPLES = 5  # problems of one code that are kept
+MESSAGES = 1_000  # of problems whose lines are counted apart
 MODELS, OTHERS = 20, "other models"  # names that are counted apart, and what the rest is counted as
 _IDS = ("custom_id", "recordId", "id")
 _BUCKETS = 256
@@ -64,6 +65,7 @@ class Census:
     max_model_len: int | None
     known: frozenset[str] = frozenset()  # names that the server answers to
     adapters: bool = False
+    engine: Engine = field(default_factory=Engine)
     keep: int | None = EXAMPLES
     report: Callable[[Problem], None] | None = None
     lines: int = 0
@@ -71,6 +73,7 @@ class Census:
     sound: int = 0
     codes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Problem]] = field(default_factory=dict)
+    alike: Counter[tuple[str, str]] = field(default_factory=Counter)  # lines of the same code and message
     by_dialect: Counter[str] = field(default_factory=Counter)
     by_route: Counter[str] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
@@ -131,7 +134,7 @@ class Census:
         dialect = recognise(row.fields)
         self.by_dialect[dialect.NAME] += 1
         self._note_id(line, row.fields)
-        self.columns.add(row, are_options=dialect.NAME == "prompt" and self.defaults.template is None)
+        self.columns.add(row, are_options=dialect.NAME == "prompt" and not self.defaults.columns_are_data)
         kind, ask = self._first_server(dialect, row)
         if self._unusual(raw):
             ask.encode()
@@ -142,7 +145,7 @@ class Census:
         if isinstance(named, str) and named != self.model and named not in self.known:
             self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
         if self.max_model_len is not None:
-            foresee(ask)
+            foresee(ask, self.engine)
         self._note_tokens(line, ask)
 
     def _first_server(self, dialect: Dialect, row: Row) -> tuple[str, Ask]:
@@ -150,7 +153,7 @@ class Census:
         first: RowError | None = None
         for kind, served in self._servers.items():
             try:
-                return kind, choose_model(dialect.ask(row, self.defaults, served), self.defaults.model_in_rows, served)
+                return kind, ask_row(row, dialect, self.defaults, served)
             except RowError as error:
                 if error.code not in ("missing_field", "invalid_url"):
                     raise
@@ -161,8 +164,11 @@ class Census:
     def _note(self, problem: Problem) -> None:
         self.codes[problem.code] += 1
         kept = self.examples.setdefault(problem.code, [])
-        if self.keep is None or len(kept) < self.keep:
+        key = (problem.code, problem.message)
+        if self.keep is None or (key not in self.alike and len(kept) < self.keep):
             kept.append(problem)
+        if key in self.alike or len(self.alike) < MESSAGES:
+            self.alike[key] += 1
         if self.report:
             self.report(problem)
 
@@ -208,10 +214,12 @@ class Census:
         self.prompt_tokens += later.prompt_tokens
         self.answer_limit += later.answer_limit
         self.longest = max(self.longest, later.longest)
-        for name in ("codes", "by_dialect", "by_route", "by_kind", "by_model"):
+        for name in ("codes", "by_dialect", "by_route", "by_kind", "by_model", "alike"):
             getattr(self, name).update(getattr(later, name))
         for code, problems in later.examples.items():
-            self.examples[code] = [*self.examples.get(code, []), *problems][: self.keep]
+            told = {each.message for each in self.examples.get(code, [])} if self.keep is not None else set()
+            fresh = [each for each in problems if each.message not in told]
+            self.examples[code] = [*self.examples.get(code, []), *fresh][: self.keep]
         for place in range(_BUCKETS):
             self._hashes[place].extend(later._hashes[place])
             self._places[place].extend(later._places[place])

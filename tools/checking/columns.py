@@ -31,8 +31,8 @@ class Columns:
     firsts: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
 
     def add(self, row: Row, *, are_options: bool) -> None:
-        """Look at a row's columns, which are options unless the job has a template."""
-        if len(row.members) != len(row.fields):
+        """Look at a row's columns, which are options unless the job takes them for data."""
+        if len(row.members) != len(row.fields) and not row.doubled:  # two values are the row's error
             names = [member.name for member in row.members]
             for name in row.fields:
                 if names.count(name) > 1:
@@ -61,11 +61,11 @@ class Columns:
             line, value = self.firsts[(what, name)]
             where = f"{count:,} {'row has' if count == 1 else 'rows have'}"
             if what == "twice":
-                yield f'{where} "{name}" twice, the first on line {line}; the last of them counts, {value}'
+                yield f'{where} "{name}" twice with the same value, {value}, the first on line {line}'
             elif what == "data":
                 yield (
                     f'{where} a column "{name}" that looks like data, such as {value} on line {line}, and is taken '
-                    "for an option; rename it, or use PromptTemplateFile, under which columns are data"
+                    "for an option; if it is data, OptionsInRows=sampling_params leaves all columns alone"
                 )
             else:
                 meant = f'; is "{_meant(name)}" meant?' if _meant(name) else "; options stand in sampling_params"

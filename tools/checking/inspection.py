@@ -108,9 +108,10 @@ def _census(
     known = server_arguments.names_of_models(arguments)
     adapters = bool(values_of(arguments, "--lora-modules"))
     longest = None if values["ServerUrl"] else fits
-    return Census(
-        defaults, values["ModelName"], longest, known=known, adapters=adapters, keep=keep, report=report
-    ), not_checked
+    engine = server_arguments.engine_of(arguments)
+    counted = Census(defaults, values["ModelName"], longest, known=known, adapters=adapters, engine=engine, keep=keep)
+    counted.report = report
+    return counted, not_checked
 
 
 def _count(counted: Census, found: source.Source, lines: ranges.Lines) -> None:
@@ -192,11 +193,17 @@ def problems(checked: Checked) -> list[str]:
     counted = checked.census
     for code, count in counted.codes.most_common():
         shown.append(f"{count:,} {'line' if count == 1 else 'lines'}: {code}")
-        shown += [f"  {place(checked.source.name, each)}" for each in counted.examples[code]]
-        more = count - len(counted.examples[code])
+        examples = counted.examples[code]
+        alike = {each.message: counted.alike[(code, each.message)] for each in examples}
+        shown += [f"  {place(checked.source.name, each)}{_how_many(alike[each.message])}" for each in examples]
+        more = count - (len(examples) if counted.keep is None else sum(max(1, each) for each in alike.values()))
         shown += [f"  ... and {more:,} more"] if more else []
         shown += [f"  to mend: {CODES[code].mend}"]
     return shown
+
+
+def _how_many(lines: int) -> str:
+    return f" ({lines:,} lines alike)" if lines > 1 else ""
 
 
 def _who_answers(counted: Census) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
+from checking.foresight import LARGEST_TOKEN, LOGPROBS, Engine
 from engine.vllm_args import overridden, values_of
 
 FLAGS = Path(__file__).with_name("vllm_flags.json")  # of every supported vLLM, by tools/maintenance/vllm_flags.py
@@ -32,9 +33,12 @@ def _adapter(text: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def calls_tools(arguments: Sequence[str]) -> bool:
-    """Tell whether the server is told how its model calls tools."""
-    return any(argument.replace("_", "-").startswith("--tool-call-parser") for argument in arguments)
+def engine_of(arguments: Sequence[str]) -> Engine:
+    """Return what the arguments say of the server that a check must know."""
+    told = values_of(arguments, "--max-logprobs")
+    most = int(told[-1]) if told and told[-1].lstrip("-").isdecimal() else LOGPROBS
+    tools = any(argument.replace("_", "-").startswith("--tool-call-parser") for argument in arguments)
+    return Engine(calls_tools=tools, logprobs=most if most >= 0 else LARGEST_TOKEN)
 
 
 def notes(arguments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
