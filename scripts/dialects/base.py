@@ -17,7 +17,7 @@ from engine import routes
 from engine.facts import Served
 from engine.routes import ANY_ROUTE
 from job.defaults import Defaults
-from job.options import BUDGET, BUDGET_NAMES
+from job.options import BUDGET, BUDGET_NAMES, BUDGET_ORDER
 from job.translation import refuse_structure_with_beams, translate_options
 from rows.errors import RowError
 from rows.row import Row, shorten
@@ -91,7 +91,7 @@ def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
     if route == routes.MESSAGES:
         unwanted |= options.keys() - MESSAGES_OPTIONS
     kept = {name: value for name, value in options.items() if name not in unwanted}
-    budgets = [kept.pop(name) for name in sorted(BUDGET_NAMES) if name in kept]
+    budgets = [kept.pop(name) for name in BUDGET_ORDER if name in kept]
     if budgets:  # once, so that one name gives way
         kept["max_tokens"] = min(budgets[0], served.tokens or budgets[0])
     return kept

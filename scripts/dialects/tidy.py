@@ -17,6 +17,7 @@ from rows.row import shorten
 
 _OF_THE_CLIENT = frozenset({"extra_headers", "extra_query", "timeout"})  # of the openai client, never in a request
 _OF_STREAMS = frozenset({"stream", "stream_options", "background"})
+_DROPPED = _OF_THE_CLIENT | _OF_STREAMS
 _GIVEN = frozenset({"arguments", "input"})  # what a call gave to a tool
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
 
@@ -33,8 +34,9 @@ def merge_extra_body(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def tidy_request(body: Mapping[str, Any], route: str) -> dict[str, Any]:
     """Return the request as servers read it. Raises RowError for tools that are none."""
-    dropped = _OF_THE_CLIENT | _OF_STREAMS
-    whole = {name: value for name, value in merge_extra_body(body).items() if value is not None and name not in dropped}
+    whole = {
+        name: value for name, value in merge_extra_body(body).items() if value is not None and name not in _DROPPED
+    }
     if isinstance(whole.get("messages"), list):
         whole["messages"] = _without_nulls(whole["messages"])
     if route in (CHAT, RESPONSES, MESSAGES) and "tools" in whole:

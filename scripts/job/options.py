@@ -172,7 +172,8 @@ BUDGET = {  # the limit of new tokens, by endpoint
     RESPONSES: "max_output_tokens",
     MESSAGES: "max_tokens",
 }
-BUDGET_NAMES = frozenset({"max_completion_tokens", "max_output_tokens", "max_tokens"})
+BUDGET_ORDER = ("max_completion_tokens", "max_output_tokens", "max_tokens")  # the first that is set counts
+BUDGET_NAMES = frozenset(BUDGET_ORDER)
 
 
 def is_read(name: str, route: str) -> bool:
@@ -183,7 +184,7 @@ def is_read(name: str, route: str) -> bool:
 
 def budget_of(body: Mapping[str, Any]) -> int:
     """Return the limit of new tokens that a request says, 0 where it says none."""
-    return next((int(body[name]) for name in sorted(BUDGET_NAMES) if isinstance(body.get(name), int | float)), 0)
+    return next((int(body[name]) for name in BUDGET_ORDER if isinstance(body.get(name), int | float)), 0)
 
 
 def check_options(options: Mapping[str, Any]) -> dict[str, Any]:

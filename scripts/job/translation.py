@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
-from job.options import BUDGET, BUDGET_NAMES, GUIDED, is_int
+from job.options import BUDGET, BUDGET_ORDER, GUIDED, is_int
 from rows.errors import RowError
 
 
@@ -40,7 +40,7 @@ def _name_the_budget(options: dict[str, Any], endpoint: str) -> None:
     own = BUDGET.get(endpoint)
     if own is None:
         return
-    values = {name: options.pop(name) for name in sorted(BUDGET_NAMES) if name in options}
+    values = {name: options.pop(name) for name in BUDGET_ORDER if name in options}
     if values:
         options[own] = values.get(own, next(iter(values.values())))
 

@@ -16,7 +16,7 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import content, structures
 from dialects.exchange import Ask
 from engine.routes import CHAT, COMPLETIONS, GENERATING, MESSAGES, RESPONSES
-from job.options import BUDGET_NAMES, CONTENT, OPTIONS, Option, Value, check_options, is_read
+from job.options import BUDGET_ORDER, CONTENT, OPTIONS, Option, Value, check_options, is_read
 from rows.errors import RowError
 from rows.row import shorten
 
@@ -108,7 +108,7 @@ def _narrower(route: str, body: Mapping[str, Any], engine: Engine) -> Iterator[s
 
 
 def _clashes(route: str, body: Mapping[str, Any]) -> Iterator[str]:
-    budget = next((body[name] for name in sorted(BUDGET_NAMES) if isinstance(body.get(name), int | float)), None)
+    budget = next((body[name] for name in BUDGET_ORDER if isinstance(body.get(name), int | float)), None)
     heat, count, stops = body.get("temperature"), body.get("n") or 1, body.get("stop") or []
     beams = body.get("use_beam_search")
     if route != RESPONSES and count > 1 and heat is not None and heat < GREEDY and not beams:
