@@ -31,6 +31,7 @@ from host.transfer import shown
 FAILURES = 4  # looks at a server that fails without saying that it is waking
 PAUSES = (1.0, 2.0, 5.0, 10.0, 15.0)  # seconds between two looks at a server that is not ready; the last for ever
 LONGEST_PAUSE = 60.0  # seconds that a server may ask to wait before the next look
+_QUOTED = 200  # characters of what is no API
 TELL_SECONDS = 60.0  # between two lines that say what is waited for
 _FAILING = frozenset({500, 501, 505})
 _ELSEWHERE = frozenset({404, 405})
@@ -195,9 +196,10 @@ def _prove(address: Address, served: Served, listed: Listed) -> Served:
         return read_chat(chats, served)
     except Refused as refused:
         raise _explain(address, refused) from None
-    except json.JSONDecodeError:
-        what = "no OpenAI-compatible server, but a page or another text: check ServerUrl"
-        raise _NotHere(f"What answers at {shown(address.url)} is {what}") from None
+    except json.JSONDecodeError as error:
+        told = refusals.read_words(error.doc.encode(), None)[:_QUOTED]
+        what = f"What answers at {shown(address.url)} is no OpenAI-compatible server; it says: {told}"
+        raise _NotHere(f"{what}; check ServerUrl") from None
     except UNREADABLE as error:
         _refuse_if_nobody(address, error)
         raise ServerError(f"No OpenAI-compatible server answers at {shown(address.url)}: {error}") from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 
 from engine.address import Address
 from engine.given import ask_given
@@ -51,6 +53,29 @@ def test_a_given_server_that_wants_a_key_is_given_one_by_the_worker_s_environmen
         session.chunk().check()
         session.aggregate().check()
     assert outcome(session.written()[0]) == "echo: a"
+
+
+def test_a_server_s_key_may_be_a_secret_that_is_seen_nowhere(tmp_path: Path) -> None:
+    aws = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    aws.start()
+    host, port = aws.get_host_and_port()
+    place = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-west-2"}
+    session = Session(tmp_path, rows(["a"]), options={"server_key_secret_id": "my-key"})
+    session.environment |= {**place, "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
+    boto3.client(
+        "secretsmanager", "us-west-2", endpoint_url=place["AWS_ENDPOINT_URL"],
+        aws_access_key_id="testing", aws_secret_access_key="testing",
+    ).create_secret(Name="my-key", SecretString="sk-aKeyNobodySees")  # fmt: skip
+    with FakeServer(key="sk-aKeyNobodySees") as server:
+        session.url = server.url
+        log = session.start().check().text.replace("openjd_redacted_env: VLLM_API_KEY=sk-aKeyNobodySees", "")
+        log += session.chunk().check().text
+        log += session.aggregate().check().text
+    aws.stop()
+    assert outcome(session.written()[0]) == "echo: a"
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert "NobodySees" not in log
+    assert b"NobodySees" not in written
 
 
 def test_a_model_without_a_chat_template_completes_text(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -78,6 +79,16 @@ def test_what_waiting_does_not_mend_is_refused_at_once(code: int, body: bytes, s
     with scripted(status(code, body)) as server:
         message = Session(tmp_path, rows(["a"]), server.base).start().refused(says)
     assert "{" not in message
+
+
+def test_waiting_ends_at_stop_at_and_the_rows_are_told_so(tmp_path: Path) -> None:
+    soon = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=4)
+    with scripted(status(503, LOADING)) as server:
+        session = Session(tmp_path, rows(["a"]), server.base, options={"stop_at": soon.isoformat()})
+        assert "StopAt" in session.start().check().text
+        session.chunk().check()
+        session.aggregate().check()
+    assert outcome(session.written()[0]) == "deadline"
 
 
 def test_a_name_that_no_server_has_is_refused_at_once(tmp_path: Path) -> None:
