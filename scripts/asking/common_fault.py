@@ -28,7 +28,9 @@ _HI: dict[str, dict[str, Any]] = {
     routes.COMPLETIONS: {"prompt": "Hi"},
     routes.RESPONSES: {"input": "Hi"},
     routes.MESSAGES: {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1},
-    "/v1/embeddings": {"input": "Hi"},
+    **{key: {"input": "Hi"} for key in ("/v1/embeddings", "/classify", "/pooling")},
+    **{key: {"queries": "Hi", "documents": ["Hi"]} for key in ("/v1/score", "/score")},
+    **{key: {"query": "Hi", "documents": ["Hi"]} for key in ("/v1/rerank", "/rerank", "/v2/rerank")},
 }
 _STRUCTURES = frozenset({"response_format", "structured_outputs", "text", "output_config"})
 _SYSTEMS = frozenset({"messages", "instructions", "system"})

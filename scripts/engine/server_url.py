@@ -25,7 +25,7 @@ def parse_url(url: str) -> tuple[str, ...]:
     if "@" in text.partition("?")[0]:
         raise ServerError("ServerUrl must not hold a user or a password; set OPENAI_API_KEY on the worker")
     if not text.lower().startswith(("http://", "https://")):
-        raise ServerError(f"ServerUrl {url!r} must begin with http:// or https://")
+        raise ServerError(f"ServerUrl must begin with http:// or https://, got {url!r}")
     try:
         parts = urllib.parse.urlsplit(text)
         root = f"{parts.scheme}://{parts.netloc}"

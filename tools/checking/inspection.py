@@ -19,6 +19,8 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import census, lengths, server_arguments
 from checking.census import Census, Problem
+from engine.note import ServerError
+from engine.server_url import parse_url
 from engine.vllm_args import ArgumentsError, overridden, split_arguments, values_of
 from host import runner
 from job.defaults import Defaults, read_defaults
@@ -95,13 +97,21 @@ def read_values(parameters: Mapping[str, str]) -> dict[str, Any]:
     return {name: BY_NAME[name].read(text) for name, text in {**DEFAULTS, **known}.items()}
 
 
+def _check_address(url: str) -> None:
+    """Refuse a ServerUrl that the worker would refuse. Raises JobError."""
+    try:
+        parse_url(url)
+    except ServerError as error:
+        raise JobError(str(error)) from None
+
+
 def _census(
     values: Mapping[str, Any], keep: int | None, report: Callable[[Problem], None] | None = None
 ) -> tuple[Census, list[str]]:
     """Return an empty census by a job's parameters, and what of them cannot be checked here."""
     defaults, not_checked = _defaults(values)
-    if values["ServerUrl"] and not values["ServerUrl"].lower().startswith(("http://", "https://")):
-        raise JobError(f"ServerUrl must begin with http:// or https://, got {values['ServerUrl']!r}")
+    if values["ServerUrl"]:
+        _check_address(values["ServerUrl"])
     arguments = [] if values["ServerUrl"] else split_arguments(values["VllmArgs"])
     length = overridden(arguments).get("MaxModelLen", "")
     fits = int(length) if length.isdecimal() else values["MaxModelLen"]

@@ -92,7 +92,7 @@ def test_few_failures_or_failures_of_several_kinds_ask_no_control() -> None:
         for number in range(4 * ALIKE):
             await common.note_failure(ROW, failing(message=f"kind {'ab'[number % 2]}"))
             await common.note_failure(ROW, failing(503))
-            await common.note_failure(Ask("/classify", {}), failing())
+            await common.note_failure(Ask("/tokenize", {}), failing())
 
     asyncio.run(alternate())
     assert server.controls == []
