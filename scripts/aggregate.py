@@ -36,14 +36,14 @@ from job.parameters import JobError
 from page.writer import Page, PageReport
 from results import shards, summary, terms
 from results.delivery import deliver
-from results.in_order import Results, make_page_row
+from results.in_order import NEEDS_INPUT, Results, make_page_row
 from results.late import wait_for_shards
 from results.merge import Merge
+from results.prompts import Prompts
 from results.retry import DAMAGED, Retry, find_input
 from results.terms import Terms
 from rows import ranges, reserve, source
 
-NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 _REPLACED = (
     "the finished files here were those of another input ({name!r}, {lines:,} lines) and are replaced; its answers are "
     "still in results/"
@@ -116,8 +116,9 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
         )
     values = _job_values(merge, given, output)
     field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
-    with contextlib.closing(merge), Page(output) as page:
-        counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), output, page)
+    prompts = Prompts.of(merge.terms)
+    with contextlib.closing(merge), Page(output, prompts.system) as page:
+        counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
         whole = summary.summarise(counts, merge, values)
         report = _write_reports(whole, output, page)
         refusal = deliver(given["OutputUrl"], output)
@@ -209,7 +210,7 @@ def _old_summary(output: Path) -> dict[str, Any]:
     return {"input": {"sha256": ""}, "parameters": {}}
 
 
-def _write_rows(results: Results, output: Path, page: Page) -> summary.Counts:
+def _write_rows(results: Results, prompts: Prompts, output: Path, page: Page) -> summary.Counts:
     """Write output.jsonl, errors.jsonl and retry.jsonl, give the page its rows, and count, all in one pass."""
     counts = summary.Counts()
     inputs = results.merge.input.find_raws(results.present)
@@ -232,8 +233,9 @@ def _write_rows(results: Results, output: Path, page: Page) -> summary.Counts:
                     retried.append(line)
                     retry_file.write(raw + b"\n")
                     digest.update(raw + b"\n")
-            beside = inputs.find(line) if record.head["dialect"] in NEEDS_INPUT and page.has_room() else None
-            page.add(make_page_row(line, record, shard, raw or beside or b""))
+            is_needed = record.head["dialect"] in NEEDS_INPUT or prompts.is_template_for(record.head)
+            asked = raw or (inputs.find(line) if is_needed and page.has_room() else None) or b""
+            page.add(make_page_row(line, record, shard, asked, prompts.remake_for(record.head, asked)))
         for file in (results_file, errors_file, retry_file):
             file.flush()  # a full disk shows before the first of them takes its name
         if retried:  # the note first: retry.jsonl without it would be taken for an input of its own

@@ -32,7 +32,7 @@ PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _RERANK: ("query", "documents", "top_n"),
 }
 DOCUMENTS = ("documents", "text_2", "items", "data_2")  # those among them that are compared with a query
-_COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RERANK, "/v2/rerank": _RERANK}
+COMPARING = {"/score": _SCORE, _SCORE: _SCORE, "/rerank": _RERANK, _RERANK: _RERANK, "/v2/rerank": _RERANK}
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
@@ -41,8 +41,8 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     columns = {} if defaults.columns_are_data else row.fields
     options = _options(row.fields, columns, route)
     system = _system(columns, options)
-    if route in _COMPARING:
-        return Ask(route, {**_named(columns, options), **_pairs(row.fields, _COMPARING[route], served)})
+    if route in COMPARING:
+        return Ask(route, {**_named(columns, options), **_pairs(row.fields, COMPARING[route], served)})
     content = _content(row.fields, defaults)
     if route not in routes.GENERATING:
         body = {"model": served.model, **_pooling(defaults), **_named(columns, options), **_input(content, route)}

@@ -43,6 +43,12 @@ class PageRow:
     seconds: float | None
     attempts: int
     worker: str
+    sent: bytes = b""  # JSON of the prompt or the messages that a template made of the row
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the row."""
+        return len(self.output) + len(self.input) + len(self.sent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +108,9 @@ class Spool:
     def add(self, row: PageRow) -> None:
         """Take one row; a full block is compressed and spooled."""
         self._pending.append(row)
-        size = len(row.output) + len(row.input)
-        self._pending_bytes += size
+        self._pending_bytes += row.size
         self.rows += 1
-        self.raw += size
+        self.raw += row.size
         if len(self._pending) >= ROWS_A_BLOCK or self._pending_bytes >= BYTES_A_BLOCK:
             self._compress()
 
@@ -151,7 +156,7 @@ def _compress_rows(rows: list[PageRow]) -> bytes:
 
 
 def pack(rows: list[PageRow]) -> bytes:
-    """Return one block's bytes: the columns as a line of JSON, then each row's output and input."""
+    """Return one block's bytes: the columns as a line of JSON, then each row's output, input and what was sent."""
     columns = {
         "line": [row.line for row in rows],
         "status": [row.status for row in rows],
@@ -159,6 +164,7 @@ def pack(rows: list[PageRow]) -> bytes:
         "endpoint": [row.endpoint for row in rows],
         "output": [len(row.output) for row in rows],
         "input": [len(row.input) for row in rows],
+        "sent": [len(row.sent) for row in rows],
         "started": [_round(row.started) for row in rows],
         "seconds": [_round(row.seconds) for row in rows],
         "attempts": [row.attempts for row in rows],
@@ -177,3 +183,4 @@ def _bytes(rows: list[PageRow]) -> Iterator[bytes]:
     for row in rows:
         yield row.output
         yield row.input
+        yield row.sent

@@ -40,9 +40,13 @@ class PageReport:
 
 
 class Page:
-    """Takes rows one by one and writes them as one page below `folder`. Use as a context manager."""
+    """Takes rows one by one and writes them as one page below `folder`. Use as a context manager.
 
-    def __init__(self, folder: Path) -> None:
+    `system` is the job's system prompt.
+    """
+
+    def __init__(self, folder: Path, system: str = "") -> None:
+        self._system = system
         self._figures = Figures()
         self._kept, self._failed = Spool(folder), Spool(folder)
 
@@ -73,7 +77,7 @@ class Page:
         failed.flush()
         _fit(kept, failed)
         held = {"rows": tally.rows, "held": kept.rows + failed.rows, "failed": tally.failed, "failed_held": failed.rows}
-        frame = render(summary, held, tally.as_dict())
+        frame = render({"summary": summary, "held": held, "tally": tally.as_dict(), "system": self._system})
         with files.open_whole(path) as file:
             _write(file, frame, kept, failed)
             size = file.tell()
@@ -98,10 +102,11 @@ def _write(file: BinaryIO, frame: str, *spools: Spool) -> None:
     file.write(after.encode())
 
 
-def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any]) -> str:
-    """Return the page's frame."""
+def render(data: dict[str, Any]) -> str:
+    """Return the page's frame, which carries `data` as one JSON."""
     import jinja2  # a merge by hand may run in a Python without it, and then says so before it begins
 
+    summary = data["summary"]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PARTS),
         autoescape=True,
@@ -114,7 +119,7 @@ def render(summary: dict[str, Any], held: dict[str, int], tally: dict[str, Any])
     script = join(SCRIPT)
     return environment.get_template("page.html.jinja").render(
         rules=rules(),
-        data={"summary": summary, "held": held, "tally": tally},
+        data=data,
         style=style,
         script=script,
         style_hash=csp_hash(style),

@@ -18,6 +18,7 @@ from rows.errors import RowError
 from rows.ranges import Lines
 from rows.row import is_blank
 
+NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 MISSING = Failure("missing", "no worker left a result for this line; run it again")
 
 
@@ -71,20 +72,22 @@ class Results:
         return None if is_another else record
 
 
-def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes) -> PageRow:
-    """Return a result as results.html takes it."""
+def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes, sent: bytes) -> PageRow:
+    """Return a result as results.html takes it; `raw` is its line of the input, `sent` what a template made of it."""
     head = record.head
+    is_shown = head["dialect"] in NEEDS_INPUT or head["status"] == "failed"
     return PageRow(
         line=line,
         status="missing" if shard is None else head["status"],
         dialect=head["dialect"],
         endpoint=head.get("endpoint", ""),
         output=record.output,
-        input=raw,
+        input=raw if is_shown else b"",
         started=head.get("started"),
         seconds=head.get("seconds"),
         attempts=head.get("attempts", 0),
         worker=shard.header.worker if shard else "",
+        sent=sent,
     )
 
 

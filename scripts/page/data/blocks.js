@@ -65,13 +65,16 @@ class PackedBlock {
   }
 }
 
-/** Where each row's output and input lie: [output start, output end, input end] three by three. */
+export const EDGES = 4; // of a row's parts: where its output begins, and where output, input and what was sent end
+
+/** Where each row's parts lie, EDGES numbers a row. Pages of earlier releases do not say what was sent. */
 function spans(columns, at) {
-  const result = new Float64Array(columns.output.length * 3);
+  const result = new Float64Array(columns.output.length * EDGES);
   columns.output.forEach((length, i) => {
-    result[i * 3] = at;
-    result[i * 3 + 1] = at += length;
-    result[i * 3 + 2] = at += columns.input[i];
+    result[i * EDGES] = at;
+    result[i * EDGES + 1] = at += length;
+    result[i * EDGES + 2] = at += columns.input[i];
+    result[i * EDGES + 3] = at += columns.sent?.[i] || 0;
   });
   return result;
 }
@@ -86,12 +89,11 @@ export class FileBlock {
     const ends = [];
     for (let at = 0; at < bytes.length;) {
       const end = bytes.indexOf(10, at);
-      ends.push(at, end < 0 ? bytes.length : end, end < 0 ? bytes.length : end);
+      ends.push([at, end < 0 ? bytes.length : end]);
       at = end < 0 ? bytes.length : end + 1;
     }
-    const kept = [];
-    for (let i = 0; i < ends.length; i += 3) if (ends[i + 1] > ends[i]) kept.push(ends[i], ends[i + 1], ends[i + 2]);
-    const lines = Array.from({ length: kept.length / 3 }, (_, i) => this.line + i);
+    const kept = ends.filter(([start, end]) => end > start).flatMap(([start, end]) => [start, end, end, end]);
+    const lines = Array.from({ length: kept.length / EDGES }, (_, i) => this.line + i);
     return { columns: { line: lines }, bytes, spans: Float64Array.from(kept) };
   }
 }

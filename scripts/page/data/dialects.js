@@ -1,6 +1,6 @@
 // One row in any dialect as one shape that the rest of the page reads. Never throws on odd data; unknown fields survive.
 //
-// View: {line, status, dialect, endpoint, id, turns, answers, body, error, tokensIn, tokensOut, finish, model, options, fields, output, input}
+// `meta.sent` is JSON of what a template made of the row. View: {line, status, dialect, endpoint, id, turns, answers, body, error, tokensIn, tokensOut, finish, model, options, fields, output, input}
 // turn: {role, text, parts, toolCalls}; answer: {text, reasoning, toolCalls, logprobs, finish}
 import { calls, readBody, readChoice, readUsage, turn } from "./bodies.js";
 import { asText, isNumber, isObject, numeric, tryJson } from "../kit/exact.js";
@@ -76,8 +76,11 @@ const READERS = {
 
 function readPrompt(view, row, asked, outputField) {
   view.id = idOf(row, ["id", "custom_id", "uid", "key"]);
+  const sent = view.sent ? tryJson(view.sent) : null; // by a template, to which every field is data
   // an answer in a field of a request's name: what was asked is in `previous`
-  readRequest(view, { ...row, [outputField]: isObject(row.previous) ? row.previous[outputField] : undefined });
+  const request = { ...row, [outputField]: isObject(row.previous) ? row.previous[outputField] : undefined };
+  const beside = row.sampling_params === undefined ? {} : { sampling_params: row.sampling_params };
+  readRequest(view, sent ? { ...sent, ...beside } : request);
   view.tokensIn = numeric(row.prompt_tokens);
   view.tokensOut = numeric(row.completion_tokens);
   if (isObject(row.usage)) readUsage(view, row.usage);
@@ -101,7 +104,10 @@ function readPrompt(view, row, asked, outputField) {
   view.body = row;
   view.fields = others(
     row,
-    (key) => !ASKED.includes(key) && !isOption(key, row[key]) && !RESULTS.has(key) && key !== outputField,
+    (key) =>
+      (sent ? key !== "sampling_params" : !ASKED.includes(key) && !isOption(key, row[key])) &&
+      !RESULTS.has(key) &&
+      key !== outputField,
   );
   if (row.previous !== undefined) view.fields.push(["previous", row.previous]);
 }

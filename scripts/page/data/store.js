@@ -1,11 +1,13 @@
 // The rows of one run: a column of numbers for each thing to filter and sort by, the text to search, and a way back to each row.
-import { BlockCache } from "./blocks.js";
+import { BlockCache, EDGES } from "./blocks.js";
 import { readRow } from "./dialects.js";
 import { classesOf, kindOf } from "./kinds.js";
 import { checksum, searchBlock, searchText } from "./search.js";
 import { asText } from "../kit/exact.js";
+import { RULES } from "../kit/rules.js";
 
 const KEEP_TEXT = 400e6; // characters of search text held; beyond it a search reads the blocks again
+const SYSTEM = RULES.system;
 const OTHERS = "(others)";
 const MAX_NAMES = 5000; // different values of a column; the rest share one
 const MAX_FIELDS = 24; // pass-through fields that become columns
@@ -31,8 +33,10 @@ const NUMBERS = ["line", "block", "place", "tokensIn", "tokensOut", "length", "s
 export const NAMES = ["status", "dialect", "endpoint", "finish", "code", "worker", "kind", "label"];
 
 export class Store {
-  constructor(summary) {
+  /** `system` is the job's system prompt. */
+  constructor(summary, system = "") {
     this.summary = summary || {};
+    this.system = system;
     this.outputField = ((this.summary.parameters || {}).OutputField || "generated_text") + "";
     this.size = 0;
     this.complete = false;
@@ -52,13 +56,13 @@ export class Store {
   /** Read one block into the columns. */
   async add(block) {
     const data = await this.cache.get(block);
-    const rows = data.spans.length / 3;
+    const rows = data.spans.length / EDGES;
     const entry = { block, first: this.size, rows, text: null, starts: null };
     block.rows = rows;
     this.blocks.push(entry);
     const texts = [];
     for (let i = 0; i < rows; i++) {
-      const view = viewAt(data, i, this.outputField);
+      const view = viewAt(data, i, this);
       this.append(view, this.blocks.length - 1, i);
       texts.push(searchText(view));
     }
@@ -119,13 +123,13 @@ export class Store {
   /** One row as a view. */
   async view(at) {
     const data = await this.cache.get(this.blocks[this.block[at]].block);
-    return viewAt(data, this.place[at], this.outputField);
+    return viewAt(data, this.place[at], this);
   }
 
   /** One row's bytes: {output, input}. */
   async raw(at) {
     const data = await this.cache.get(this.blocks[this.block[at]].block);
-    const [from, middle, end] = data.spans.subarray(this.place[at] * 3, this.place[at] * 3 + 3);
+    const [from, middle, end] = data.spans.subarray(this.place[at] * EDGES, this.place[at] * EDGES + 3);
     return { output: data.bytes.subarray(from, middle), input: data.bytes.subarray(middle, end) };
   }
 
@@ -153,19 +157,27 @@ export class Store {
   async textOf(entry) {
     const data = await this.cache.get(entry.block);
     return (
-      Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this.outputField))).join("\0") + "\0"
+      Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this))).join("\0") + "\0"
     );
   }
 }
 
 const decoder = new TextDecoder();
 
-function viewAt(data, i, outputField) {
+/** Put the job's system prompt before a conversation that has none of its own. */
+function addSystem(view, system) {
+  const has = view.turns.some(({ role }) => role === "system" || role === "developer" || SYSTEM.includes(role));
+  if (system && !has && view.turns.length && RULES.generating.includes(view.endpoint))
+    view.turns.unshift({ role: "system", text: system });
+  return view;
+}
+
+function viewAt(data, i, { outputField, system }) {
   const meta = {};
   for (const name of ["line", "status", "dialect", "endpoint", "started", "seconds", "attempts", "worker"]) {
     if (data.columns[name]) meta[name] = data.columns[name][i];
   }
-  const [from, middle, end] = [data.spans[i * 3], data.spans[i * 3 + 1], data.spans[i * 3 + 2]];
-  const input = end > middle ? decoder.decode(data.bytes.subarray(middle, end)) : "";
-  return readRow(meta, decoder.decode(data.bytes.subarray(from, middle)), input, outputField);
+  const edges = data.spans.subarray(i * EDGES, (i + 1) * EDGES);
+  const text = (n) => (edges[n + 1] > edges[n] ? decoder.decode(data.bytes.subarray(edges[n], edges[n + 1])) : "");
+  return addSystem(readRow({ ...meta, sent: text(2) }, text(0), text(1), outputField), system);
 }

@@ -6,7 +6,7 @@ import { byId } from "../kit/dom.js";
 export const page = JSON.parse(byId("data").textContent);
 export const { summary, held, tally } = page;
 export const state = {
-  store: new Store(summary),
+  store: new Store(summary, page.system),
   query: emptyQuery(),
   rows: new Uint32Array(0),
   at: -1,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,30 +16,11 @@ from page import joiner
 from page import writer as page_module
 from page.blocks import Spool, pack, to_text
 from page.figures import MAX_BUCKETS, Figures
+from support.pages.page_blocks import from_text, rows_of
 from support.pages.page_hostile import HOSTILE_TEXTS, hostile
 from support.pages.page_rows import page_row, prompt_rows, summary, write_page
 
-LETTERS = {"À": 0, "Á": 13, "Â": 60}
 PARTS = Path(page_module.__file__).parent
-
-
-def from_text(text: str) -> bytes:
-    """Undo to_text, bit by bit."""
-    bits = "".join(f"{LETTERS.get(letter, ord(letter)):07b}" for letter in text)
-    data = int(bits, 2).to_bytes(len(bits) // 8, "big")
-    return data[1 : len(data) - data[0]]
-
-
-def rows_of(path: Path) -> dict[int, tuple[bytes, bytes]]:
-    """Return {line: (output, input)} of the rows that a page holds."""
-    found: dict[int, tuple[bytes, bytes]] = {}
-    for text in re.findall(r'class="block">([^<]*)</script>', path.read_text(encoding="utf-8")):
-        head, _, body = zlib.decompress(from_text(text)).partition(b"\n")
-        columns = json.loads(head)
-        for line, given_bytes, taken in zip(columns["line"], columns["output"], columns["input"], strict=True):
-            found[line] = (body[:given_bytes], body[given_bytes : given_bytes + taken])
-            body = body[given_bytes + taken :]
-    return found
 
 
 @given(st.binary(max_size=400))
@@ -53,7 +33,7 @@ def test_every_byte_string_survives_the_text_form(data: bytes) -> None:
 def test_every_row_is_in_the_page_byte_for_byte(tmp_path: Path) -> None:
     rows = hostile()
     write_page(tmp_path / "r.html", summary(len(rows)), rows)
-    assert rows_of(tmp_path / "r.html") == {row.line: (row.output, row.input) for row in rows}
+    assert rows_of(tmp_path / "r.html") == {row.line: (row.output, row.input, row.sent) for row in rows}
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
