@@ -29,8 +29,8 @@ _SOMETIMES: dict[str, Callable[[Any], bool]] = {  # further results, and how the
     "prompt_token_ids": lambda value: isinstance(value, list),
     "stop_reason": lambda value: isinstance(value, str),
 }
-_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
-_FINISH |= {"model_context_window_exceeded": "length"}
+FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"}
+FINISH |= {"model_context_window_exceeded": "length"}
 QUOTED = 200  # characters of a refusal in a message
 REFUSED = "the model refused, without words"
 _HEAD = frozenset({"usage", "id", "object", "created", "model"})  # of a response, not of its content
@@ -39,6 +39,7 @@ _PLAIN = frozenset({"/tokenize", "/detokenize"})  # whose answer is its own fiel
 _POOLED = ("embedding", "label", "probs", "num_classes", "data")
 
 
+DETAILS = (ALWAYS | _SOMETIMES.keys()) - {"tool_calls"}  # what a result says besides its answer
 RESULTS = RESERVED | _SOMETIMES.keys() | {*_POOLED, "results", "score", "scores"}  # all that a row may get
 
 
@@ -131,7 +132,7 @@ def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
     told = details.get("explanation") if isinstance(details, dict) else None
     refusal = (told or text or REFUSED) if end == "refusal" else ""
     found = {"reasoning": thoughts, "tool_calls": calls, "refusal": refusal}
-    return text, _FINISH.get(end, end), _keep_set(found)
+    return text, FINISH.get(end, end), _keep_set(found)
 
 
 _READERS = {

@@ -14,6 +14,7 @@ from dialects.marks import OWN_PROMPTS
 from dialects.recognise import OTHERS, PROMPT
 from engine import routes
 from job import options, parameters
+from rows.errors import CODES
 
 SYSTEM = ("system", "system_prompt", "instructions")  # a request's fields that stand before its conversation
 ASKED = (*prompt.TEXTS, "messages", "input", "instruction", *SYSTEM)  # besides those of the comparing endpoints
@@ -52,7 +53,10 @@ def rules() -> dict[str, Any]:
         "beside": BESIDE,
         "results": sorted({*answers.RESULTS, *FROM_SERVERS}),
         "always": sorted(answers.ALWAYS),
+        "details": sorted(answers.DETAILS),
         "cutOff": sorted(reply.CUT_OFF),
+        "finish": answers.FINISH,
+        "mend": {name: code.mend for name, code in CODES.items()},
         "defaults": parameters.repeated_defaults(),
     }
 

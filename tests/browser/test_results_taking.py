@@ -54,9 +54,9 @@ def test_csv_has_a_column_for_each_field_and_keeps_long_numbers(chromium: Browse
     assert [int(row["line"]) for row in table] == [row.line for row in gallery()]
     by_name = dict(zip([name for name, _, _ in kinds()], table, strict=False))
     assert by_name["big number"]["order"] == "12345678901234567890"
-    assert by_name["tool call"]["answer"] == 'get_weather({"city": "Paris", "days": 3})'
+    assert json.loads(by_name["tool call"]["tool_calls"])[0]["function"]["name"] == "get_weather"
     assert by_name["openai 404"]["error_code"] == "NotFoundError"
-    assert json.loads(by_name["rank"]["result"])[0] == {"index": 0, "score": 0.97}
+    assert json.loads(by_name["rank"]["results"])[0]["relevance_score"] == 0.91
 
 
 def test_no_cell_of_the_csv_is_a_formula(chromium: Browser, tmp_path: Path) -> None:

@@ -18,9 +18,6 @@ from job.defaults import Defaults
 from rows.errors import RowError
 
 TEXT = Defaults().output_field  # the name of an answer's text where nothing else names it
-DETAILS = frozenset({"finish_reason", "prompt_tokens", "completion_tokens"}) | frozenset(  # of a result, not its answer
-    {"reasoning", "refusal", "logprobs", "prompt_logprobs", "choices"}
-)
 _FAMILIES: tuple[Callable[[Any], Any], ...] = (  # where other makers' bodies have their text
     lambda body: body if isinstance(body, str) else body["generation"],
     lambda body: body["completion"],
@@ -54,8 +51,8 @@ def read_body(body: Any) -> Reply:
         found = answers.read_results(Ask(route, {}), Answer(200, "", body, ""), Defaults())
     except (RowError, AttributeError, TypeError):
         return Reply(others={"body": body})
-    reply = Reply(details={name: value for name, value in found.items() if name in DETAILS})
-    reply.others = {name: value for name, value in found.items() if name not in DETAILS}
+    reply = Reply(details={name: value for name, value in found.items() if name in answers.DETAILS})
+    reply.others = {name: value for name, value in found.items() if name not in answers.DETAILS}
     if route in routes.GENERATING:
         reply.text = reply.others.pop(TEXT) or ""
     return reply

@@ -16,7 +16,7 @@ from dialects import answers
 from dialects.recognise import OTHERS
 from rows.errors import RowError
 from rows.row import BOM, PREVIOUS, parse, quote
-from table.bodies import DETAILS, TEXT, read_body
+from table.bodies import TEXT, read_body
 from table.values import MISSING, read_object
 
 _FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
@@ -76,7 +76,7 @@ def _read_prompt(row: dict[str, Any]) -> Result:
         if name == "error":
             _fail(result, row["error"])
         else:
-            kind = result.details if name in DETAILS else result.others
+            kind = result.details if name in answers.DETAILS else result.others
             kind[name] = row[name]
     return result
 

@@ -1,4 +1,5 @@
 // What is shown: a filter that lives in the address, and the order of the rows. Pure functions over a store.
+import { tryPlain } from "../kit/exact.js";
 import { RULES } from "../kit/rules.js";
 import { NAMES } from "./store.js";
 
@@ -16,6 +17,12 @@ export const SORTS = [
 export const CHOICES = ["status", "finish", "endpoint", "code", "kind", "dialect", "worker", "label"];
 export const RANGES = ["tokensOut", "tokensIn", "length", "seconds"];
 
+/** How a filter of a row's own field, or of its answer's, stands in the address: [of, how, part]. */
+const FIELD_PARTS = ["field", "answer"].flatMap((of) => [
+  [of, "holds", of],
+  ...["is", "min", "below"].map((how) => [of, how, `${of}.${how}`]),
+]);
+
 /** A filter that lets everything through. */
 export const emptyQuery = () => ({ q: "", fields: [], sort: "line", down: false, compare: "" });
 
@@ -31,10 +38,11 @@ export function parseHash(hash) {
       if (Number.isFinite(value)) query[`${name}.${end}`] = value;
     }
   }
-  for (const value of parts.getAll("field")) {
-    const [name, ...rest] = value.split("=");
-    query.fields.push({ name, value: rest.join("=") });
-  }
+  for (const [of, how, part] of FIELD_PARTS)
+    for (const value of parts.getAll(part)) {
+      const [name, ...rest] = value.split("=");
+      query.fields.push({ of, how, name, value: rest.join("=") });
+    }
   const sort = parts.get("sort") || "line";
   query.down = sort.startsWith("-");
   query.sort = sort.replace(/^-/, "");
@@ -51,7 +59,8 @@ export function formatHash(query, row) {
     for (const end of ["min", "max"])
       if (query[`${name}.${end}`] !== undefined) parts.set(`${name}.${end}`, query[`${name}.${end}`]);
   }
-  for (const { name, value } of query.fields) parts.append("field", `${name}=${value}`);
+  for (const { of = "field", how = "holds", name, value } of query.fields)
+    parts.append(FIELD_PARTS.find((part) => part[0] === of && part[1] === how)[2], `${name}=${value}`);
   if (query.sort !== "line" || query.down) parts.set("sort", (query.down ? "-" : "") + query.sort);
   if (row !== null) parts.set("row", row);
   return `#${parts}`;
@@ -86,16 +95,26 @@ function testsOf(store, query) {
     if (low !== undefined) tests.push((at) => store[name][at] >= low);
     if (high !== undefined) tests.push((at) => store[name][at] <= high);
   }
-  for (const { name, value } of query.fields) {
-    const column = store.fields.get(name) || [];
-    const wanted = value.toLowerCase();
-    tests.push(
-      wanted === ""
-        ? (at) => column[at] !== undefined
-        : (at) => column[at] !== undefined && column[at].toLowerCase().includes(wanted),
-    );
-  }
+  for (const field of query.fields) tests.push(fieldTest(store, field));
   return tests;
+}
+
+/** The test of one filter on a field: it holds a text, is one, or is a number within bounds. */
+function fieldTest(store, { of, how = "holds", name, value }) {
+  const column = store.column(of, name);
+  const wanted = value.toLowerCase();
+  const number = Number(value);
+  if (how === "is") return (at) => column[at] === value || itemsOf(column[at]).includes(value);
+  if (how === "min") return (at) => Boolean(column[at]) && Number(column[at]) >= number;
+  if (how === "below") return (at) => Boolean(column[at]) && Number(column[at]) < number;
+  if (wanted === "") return (at) => column[at] !== undefined;
+  return (at) => column[at] !== undefined && column[at].toLowerCase().includes(wanted);
+}
+
+/** The items of a list of texts that a cell holds. */
+export function itemsOf(text) {
+  const list = text?.startsWith("[") ? tryPlain(text) : undefined;
+  return Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
 }
 
 /** The rows that pass, in order; null when `alive` says that a newer query has come. `extra` tests what comparing adds. */
@@ -119,7 +138,8 @@ function sortRows(store, query, rows) {
   const { line } = store;
   const sign = query.down ? -1 : 1;
   const byLine = (a, b) => line[a] - line[b];
-  const field = query.sort.startsWith("field:") ? store.fields.get(query.sort.slice(6)) || [] : null;
+  const [, of, name] = /^(field|answer):([^]*)$/.exec(query.sort) || [];
+  const field = of ? store.column(of, name) : null;
   if (query.sort === "line") {
     let sorted = true;
     for (let i = 1; i < rows.length && sorted; i++) sorted = line[rows[i - 1]] <= line[rows[i]];
@@ -127,7 +147,7 @@ function sortRows(store, query, rows) {
     return query.down ? rows.reverse() : rows;
   }
   const value = field
-    ? (at) => field[at]
+    ? (at) => field[at] || undefined
     : NAMES.includes(query.sort)
       ? (at) => store.name(query.sort, at) || undefined
       : (at) => store[query.sort]?.[at];

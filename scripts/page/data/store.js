@@ -1,7 +1,9 @@
 // The rows of one run: a column of numbers for each thing to filter and sort by, the text to search, and a way back to each row.
 import { BlockCache, EDGES } from "./blocks.js";
 import { readRow } from "./dialects.js";
+import { isSplit } from "./columns.js";
 import { classesOf, kindOf } from "./kinds.js";
+import { fieldsOf } from "./parts.js";
 import { checksum, searchBlock, searchText } from "./search.js";
 import { asText } from "../kit/exact.js";
 import { RULES } from "../kit/rules.js";
@@ -11,6 +13,7 @@ const SYSTEM = RULES.system;
 const OTHERS = "(others)";
 const MAX_NAMES = 5000; // different values of a column; the rest share one
 const MAX_FIELDS = 24; // pass-through fields that become columns
+const MAX_ANSWER_FIELDS = 64; // of the answers
 
 /** Turns strings into small numbers. */
 class Names {
@@ -45,6 +48,8 @@ export class Store {
     this.ids = [];
     this.tallies = new Map(); // column -> how often each name occurs, at a size
     this.fields = new Map(); // name -> column of short texts
+    this.answers = new Map(); // the same of the fields of answers that are JSON objects
+    this.texts = this.objects = 0; // answers with a text, and those that are JSON objects
     this.kept = 0;
     for (const name of NUMBERS) this[name] = new Float64Array(1024);
     for (const name of NAMES) {
@@ -91,16 +96,22 @@ export class Store {
         : "";
     for (const name of NAMES) this[name][at] = this[name + "Names"].of(values[name] || "");
     this.ids[at] = view.id;
-    for (const [name, value] of view.fields) this.field(name, at, value);
+    for (const [name, value] of view.fields) put(this.fields, MAX_FIELDS, name, at, value);
+    const text = view.answers[0]?.text;
+    const fields = fieldsOf(text);
+    if (text) this.texts++;
+    if (fields) this.objects++;
+    for (const [name, value] of fields || []) put(this.answers, MAX_ANSWER_FIELDS, name, at, value);
   }
 
-  field(name, at, value) {
-    let column = this.fields.get(name);
-    if (!column) {
-      if (this.fields.size >= MAX_FIELDS) return;
-      this.fields.set(name, (column = []));
-    }
-    column[at] = asText(value).slice(0, 120);
+  /** Whether answers are shown as columns. */
+  get split() {
+    return isSplit(this.texts, this.objects, this.answers.size);
+  }
+
+  /** A column of texts: of the rows' own fields, or of the answers'. */
+  column(of, name) {
+    return (of === "answer" ? this.answers : this.fields).get(name) || [];
   }
 
   grow() {
@@ -137,6 +148,13 @@ export class Store {
     return this[column + "Names"].list[this[column][at]];
   }
 
+  /** The first row with a name in a column, or -1. */
+  first(column, name) {
+    const wanted = this[column + "Names"].known.get(name);
+    for (let at = 0; at < this.size; at++) if (this[column][at] === wanted) return at;
+    return -1;
+  }
+
   /** The row with this line number, or -1. */
   find(line) {
     for (let at = 0; at < this.size; at++) if (this.line[at] === line) return at;
@@ -160,6 +178,16 @@ export class Store {
       Array.from({ length: entry.rows }, (_, i) => searchText(viewAt(data, i, this))).join("\0") + "\0"
     );
   }
+}
+
+/** Put a value into the column of its name, while there are not too many columns. */
+function put(columns, most, name, at, value) {
+  let column = columns.get(name);
+  if (!column) {
+    if (columns.size >= most) return;
+    columns.set(name, (column = []));
+  }
+  column[at] = value === null ? "" : asText(value).slice(0, Array.isArray(value) ? 400 : 120);
 }
 
 const decoder = new TextDecoder();

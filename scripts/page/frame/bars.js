@@ -3,6 +3,7 @@ import { change, held, state } from "./state.js";
 import { CUT, isOpen, tallyNames } from "../data/query.js";
 import { byId, make, put } from "../kit/dom.js";
 import { count, plural } from "../kit/words.js";
+import { drawHeadings } from "../views/columns.js";
 import { filterPanel, queryChips, sortOptions } from "../views/filters.js";
 
 /** Bring the toolbar in line with the state. */
@@ -16,6 +17,7 @@ export function drawBars() {
   byId("empty").hidden = rows.length > 0;
   drawSort();
   drawSegments();
+  drawHeadings(store, query, change);
 }
 
 const FAILED = ["failed", "missing"];
@@ -26,6 +28,7 @@ function drawSegments() {
   const sum = (column, names) =>
     tallyNames(store, column).reduce((all, [name, n]) => all + (names.includes(name) ? n : 0), 0);
   const counts = { all: store.size, failed: sum("status", FAILED), cut: sum("finish", CUT) };
+  byId("retry").hidden = counts.failed === 0; // there is nothing to save
   for (const button of document.querySelectorAll("[data-status]")) {
     button.setAttribute("aria-pressed", String(statusOf(query) === button.dataset.status));
     button.lastElementChild.textContent = count(counts[button.dataset.status]);

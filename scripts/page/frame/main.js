@@ -3,11 +3,13 @@ import { chooseStatus, drawBars, showFilters, toggleFailed } from "./bars.js";
 import { drawComparison, takeFile } from "./comparing.js";
 import {
   answerText,
+  closeAll,
   closeRow,
   drawPlace,
   list,
   openLine,
   openPosition,
+  positionOf,
   rowLink,
   setLayout,
   setManner,
@@ -42,10 +44,20 @@ async function update() {
   drawBars();
   drawComparison();
   list.reset();
-  if (state.line !== null && state.at < 0) openLine(state.line);
-  else if (state.at < 0 && rows.length && wide()) openPosition(0, false);
-  else drawPlace();
+  openFitting();
   remember();
+}
+
+/** Keep a row open that the list has: the first, where a change of the query took the open one away; none for no rows. */
+function openFitting() {
+  const asked = formatHash({ ...state.query, sort: "line", down: false }, null);
+  const left = asked !== state.asked && state.at >= 0 && positionOf(state.at) < 0;
+  state.asked = asked;
+  if (state.line !== null && state.at < 0) return openLine(state.line);
+  if (left) state.line = null;
+  if (!state.rows.length && (left || state.at < 0)) return closeAll();
+  if ((left || state.at < 0) && wide()) return openPosition(0, false);
+  return drawPlace();
 }
 
 /** Close what is open on a phone, or clear the search and go back to the rows. */

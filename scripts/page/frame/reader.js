@@ -90,13 +90,22 @@ export function setLayout(stacked) {
   byId("layout").textContent = stacked ? "Side by side" : "Stacked";
 }
 
+/** Show no row, since none is in the list. */
+export function closeAll() {
+  Object.assign(state, { at: -1, view: null });
+  put(byId("body"));
+  put(byId("subtitle"));
+  byId("title").textContent = "No row chosen";
+  drawPlace();
+}
+
 export function closeRow() {
   document.body.classList.remove("reading");
   byId("list").focus({ preventScroll: true });
 }
 
-export const rowLink = () => location.href.replace(/#.*$/, "") + `#row=${state.view.line}`;
-export const answerText = () => state.view.answers.map((answer) => answer.text || "").join("\n\n");
+export const rowLink = () => location.href.replace(/#.*$/, "") + `#row=${state.view?.line ?? ""}`;
+export const answerText = () => (state.view?.answers || []).map((answer) => answer.text || "").join("\n\n");
 
 /** Vote on the open row's two answers, and go on to the next. */
 export function vote(value) {

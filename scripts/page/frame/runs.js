@@ -5,13 +5,16 @@ import { held, page, pick, refresh, state, summary, tally } from "./state.js";
 import { pageBlocks } from "../data/blocks.js";
 import { tallyNames } from "../data/query.js";
 import { readVectors } from "../data/vectors.js";
-import { breathe, byId, put } from "../kit/dom.js";
+import { breathe, byId, put, setText } from "../kit/dom.js";
+import { answerCharts } from "../views/answercharts.js";
+import { moment } from "../kit/words.js";
 import { failures } from "../views/failures.js";
 import { mapCard } from "../views/map.js";
 import { figures, howItWasRun, outcome, remarks, rowCharts, timeCharts } from "../views/overview.js";
 
 /** Draw the overview; again while rows are read. */
 export function drawOverview() {
+  for (const time of document.querySelectorAll(".titles time")) setText(time, moment(time.dateTime));
   put(byId("cards"), outcome(summary, pick), figures(summary));
   put(byId("remarks"), remarks(summary, held));
   put(byId("run"), howItWasRun(summary));
@@ -23,7 +26,7 @@ function drawFailures() {
 }
 
 export function drawCharts(map) {
-  put(byId("charts"), rowCharts(state.store, pick), timeCharts(tally, pick), map);
+  put(byId("charts"), answerCharts(state.store, pick), rowCharts(state.store, pick), timeCharts(tally, pick), map);
 }
 
 /** Read the page's blocks, showing the first rows as soon as they are there. */

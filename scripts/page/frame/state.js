@@ -14,6 +14,7 @@ export const state = {
   manner: "markdown",
   comparison: null,
   points: null,
+  asked: "", // the filter for which a row was opened last
   turn: 0,
 };
 const drawing = { rows: async () => {}, votes: () => {} };
@@ -31,7 +32,7 @@ export const refreshVotes = () => drawing.votes();
 export function change(parts) {
   const query =
     parts === null ? { ...emptyQuery(), sort: state.query.sort, down: state.query.down } : { ...state.query, ...parts };
-  if (parts?.field) query.fields = [...state.query.fields, parts.field];
+  if (parts?.field) query.fields = [...state.query.fields, ...[parts.field].flat()];
   delete query.field;
   for (const name of Object.keys(query)) if (query[name] === undefined) delete query[name];
   state.query = query;
@@ -40,9 +41,9 @@ export function change(parts) {
 }
 
 /** Show only what a tile or a chart names. */
-export function pick(choices, ranges = {}) {
+export function pick(choices, ranges = {}, fields = []) {
   const sets = Object.fromEntries(Object.entries(choices).map(([name, values]) => [name, new Set(values)]));
-  return change({ ...sets, ...ranges }).then(() => byId("reader").scrollIntoView());
+  return change({ ...sets, ...ranges, field: fields }).then(() => byId("reader").scrollIntoView());
 }
 
 export const wide = () => matchMedia("(min-width: 900px)").matches;

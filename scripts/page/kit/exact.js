@@ -13,7 +13,7 @@ class Exact {
   }
 }
 
-const MAY_BE_INEXACT = /[0-9]{16}|[0-9][eE]\+?[0-9]{3}/;
+const MAY_BE_INEXACT = /[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}/;
 
 /** Parse JSON; throws SyntaxError. The slower exact way is taken only for texts with very long numbers. */
 export function parseJson(text) {
@@ -54,7 +54,7 @@ class ExactParser {
     this.next();
     if (kind !== "number") return JSON.parse(text);
     const plain = Number(text);
-    return /^-?[0-9]+$/.test(text) && String(plain) !== text && text !== "-0" ? new Exact(text) : plain;
+    return digitsOf(text) === digitsOf(String(plain)) ? plain : new Exact(text);
   }
   object(depth) {
     const result = {};
@@ -79,6 +79,15 @@ class ExactParser {
     this.take();
     return result;
   }
+}
+
+/** A number's digits and its power of ten, the same for every way of writing it. */
+function digitsOf(text) {
+  const [, sign, whole, part = "", power = "0"] = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(text) || [];
+  if (whole === undefined) return text; // Infinity
+  const digits = (whole + part).replace(/^0+/, "");
+  const short = digits.replace(/0+$/, "");
+  return short ? `${sign}${short}e${Number(power) - part.length + digits.length - short.length}` : "0";
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|[{}[\],:]|\s+|[^]/g;

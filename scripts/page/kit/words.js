@@ -20,6 +20,13 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** A moment in the reader's own zone, as every time on the page; "" for none. */
+export function moment(iso) {
+  const time = Date.parse(iso);
+  return Number.isFinite(time) ? moments.format(time) : "";
+}
+const moments = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium" });
+
 /** Bytes as people say them. */
 export function bytes(n) {
   const power = n < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(n) / 3));

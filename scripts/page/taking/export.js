@@ -1,9 +1,9 @@
 // Taking rows along: JSONL byte for byte, CSV that no spreadsheet runs, failed lines to submit again.
-import { resultText } from "../data/kinds.js";
+import { Census, cellsOf, planColumns } from "../data/columns.js";
 import { asText } from "../kit/exact.js";
 import { remove } from "../kit/jsontext.js";
 import { RULES } from "../kit/rules.js";
-import { plural } from "../kit/words.js";
+import { count, plural } from "../kit/words.js";
 import { save, say } from "../views/toast.js";
 
 const NEWLINE = Uint8Array.of(10);
@@ -15,56 +15,44 @@ export async function exportJsonl(store, rows, name = "rows.jsonl") {
   save(name, "application/x-ndjson", parts);
 }
 
-/** A CSV cell; what a spreadsheet would take for a formula gets an apostrophe in front. */
+const LARGEST = 32767; // characters of a cell in Excel and its kin
+const FORMULA = /^[\s\0"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|^[\t\r\n]/;
+const NUMBER = /^[\s"']*[-+]?[0-9]+([.,][0-9]+)*([eE][-+]?[0-9]+)?\s*%?[\s"']*$/;
+
+/** A CSV cell; what a spreadsheet would take for a formula gets an apostrophe in front, controls show as their pictures. */
 function csvCell(value) {
-  let text = asText(value ?? "");
-  if (
-    typeof value !== "number" &&
-    /^[\s\0"']*[=+\-@\uff0b\uff0d\uff1d\uff20|%]|^[\t\r\n]/.test(text) &&
-    !/^-?[0-9]+(\.[0-9]+)?$/.test(text)
-  )
-    text = `'${text}`;
+  const plain = value === null ? "" : asText(value);
+  const live = typeof value === "string" && FORMULA.test(plain) && !NUMBER.test(plain);
+  const text = cut((live ? "'" : "") + show(plain));
   return /[",\r\n']/.test(text) || text !== text.trim() ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-const CSV_COLUMNS = {
-  line: (view) => view.line,
-  id: (view) => view.id,
-  status: (view) => view.status,
-  endpoint: (view) => view.endpoint,
-  finish_reason: (view) => view.finish,
-  prompt: (view) =>
-    view.turns.map((turn) => (view.turns.length > 1 ? `${turn.role}: ${turn.text}` : turn.text)).join("\n\n"),
-  answer: (view) =>
-    view.answers
-      .map(
-        (answer) => answer.text || (answer.toolCalls || []).map((call) => `${call.name}(${call.arguments})`).join("\n"),
-      )
-      .join("\n\n"),
-  reasoning: (view) =>
-    view.answers
-      .map((answer) => answer.reasoning || "")
-      .join("\n\n")
-      .trim(),
-  result: (view) => resultText(view),
-  prompt_tokens: (view) => view.tokensIn,
-  completion_tokens: (view) => view.tokensOut,
-  seconds: (view) => view.seconds,
-  attempts: (view) => view.attempts,
-  worker: (view) => view.worker,
-  error_code: (view) => view.error?.code,
-  error_message: (view) => view.error?.message,
-};
+const show = (text) =>
+  text
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0)))
+    .replaceAll("\x7f", "\u2421");
 
-/** Save rows as CSV with a column for each pass-through field. */
+/** A text that fits a spreadsheet's cell; one that was cut says so. */
+function cut(text) {
+  if (text.length <= LARGEST) return text;
+  const mark = `... (cut; ${count([...text].length)} characters)`;
+  return text.slice(0, LARGEST - mark.length) + mark;
+}
+
+/** What this page knows of a row beyond its line. */
+const BEYOND = ["line", "status", "endpoint", "seconds", "attempts", "worker"];
+
+/** Save rows as CSV: the columns of to_table.py with its details, then what this page knows besides. */
 export async function exportCsv(store, rows) {
-  const fields = [...store.fields.keys()];
+  const census = new Census();
+  for (const at of rows) census.add(await store.view(at));
+  const columns = planColumns(census);
+  const beyond = BEYOND.filter((name) => !columns.some(({ heading }) => heading === name));
   const line = (cells) => cells.map(csvCell).join(",") + "\r\n";
-  const parts = ["\ufeff" + line([...Object.keys(CSV_COLUMNS), ...fields])];
+  const parts = ["\ufeff" + line([...columns.map(({ heading }) => heading), ...beyond])];
   for (const at of rows) {
     const view = await store.view(at);
-    const own = new Map(view.fields);
-    parts.push(line([...Object.values(CSV_COLUMNS).map((read) => read(view)), ...fields.map((name) => own.get(name))]));
+    parts.push(line([...cellsOf(view, columns, census.split), ...beyond.map((name) => view[name])]));
   }
   save("rows.csv", "text/csv;charset=utf-8", parts);
 }

@@ -2,7 +2,7 @@
 import { bars } from "./charts.js";
 import { copyButton } from "./toast.js";
 import { tallyNames } from "../data/query.js";
-import { make } from "../kit/dom.js";
+import { make, put } from "../kit/dom.js";
 import { asText } from "../kit/exact.js";
 import { RULES } from "../kit/rules.js";
 import { plural } from "../kit/words.js";
@@ -23,36 +23,56 @@ function ownParameters(summary) {
     ); // a worker's folders mean nothing here
 }
 
-/** OutputDir as an argument: where this page lies in its output/, else a folder's name. Into the same one, the runs join. */
+/** OutputDir: where this page lies in its output/, else a folder's name. Into the same one, the runs join. */
 function outputFolder(path) {
   const found = decodeURIComponent(path)
     .replace(/^\/(?=[A-Za-z]:)/, "")
     .match(/^(.+)\/output\/[^/]+$/);
-  return `-p ${quoted(`OutputDir=${found ? found[1] : "results"}`)}`;
+  return found ? found[1] : "results";
 }
 
-/** The command that submits the saved retry.jsonl. */
-function retryCommand(summary, rows) {
-  return [
-    "deadline bundle submit .",
-    "-p InputFile=retry.jsonl",
-    `-p Prompts=${rows === 1 ? "1" : `1-${rows}`}`,
-    outputFolder(location.pathname),
-    ...ownParameters(summary),
-  ].join(" ");
+/** Whether the job ran on one machine: workers of a farm have ids of their own, and a farm may have several. */
+export const ranLocally = (workers) => workers.length === 1 && !/^worker-[0-9a-f]{32}$/.test(workers[0]);
+
+/** The command that asks lines of a file again, as the job was run. */
+function command(summary, isLocal, input, prompts) {
+  const folder = outputFolder(location.pathname);
+  const given = isLocal
+    ? [
+        "python3 tools/run_local.py",
+        `--input ${quoted(input)}`,
+        `--prompts ${quoted(prompts)}`,
+        `--output-dir ${quoted(folder)}`,
+      ]
+    : [
+        "deadline bundle submit .",
+        `-p ${quoted(`InputFile=${input}`)}`,
+        `-p ${quoted(`Prompts=${prompts}`)}`,
+        `-p ${quoted(`OutputDir=${folder}`)}`,
+      ];
+  return [...given, ...ownParameters(summary)].join(" ");
 }
+
+/** The command for the saved retry.jsonl. */
+const retryCommand = (summary, isLocal, rows) => command(summary, isLocal, "retry.jsonl", rows === 1 ? "1" : `1-${rows}`);
 
 /** The command that runs the failed lines of the same input again, or "" where their range is too long. */
-function rerunCommand(summary) {
-  if (!summary.rerun) return "";
-  const input = (summary.input || {}).name || "input.jsonl";
-  return [
-    "deadline bundle submit .",
-    `-p ${quoted(`InputFile=${input}`)}`,
-    `-p ${quoted(`Prompts=${summary.rerun}`)}`,
-    outputFolder(location.pathname),
-    ...ownParameters(summary),
-  ].join(" ");
+const rerunCommand = (summary, isLocal) =>
+  summary.rerun ? command(summary, isLocal, (summary.input || {}).name || "input.jsonl", summary.rerun) : "";
+
+/** What went wrong most often, in the row's whole words, and what to do about it. */
+function cause(store, code) {
+  const body = make("div", { class: "cause" });
+  const at = store.first("code", code);
+  if (at >= 0)
+    store.view(at).then(({ error }) =>
+      put(
+        body,
+        make("p", { dir: "auto" }, make("code", {}, code), " ", error?.message),
+        RULES.mend[code] ? make("p", {}, make("b", {}, "What to do: "), RULES.mend[code]) : null,
+      ),
+    );
+  return body;
 }
 
 /** What failed, and how to run it again. */
@@ -62,6 +82,7 @@ export function failures({ summary, held }, store, pick) {
   const codes = known
     ? tallyNames(store, "code").filter(([name]) => name)
     : Object.entries(summary.errors || {}).sort((a, b) => b[1] - a[1]);
+  const isLocal = ranLocally(tallyNames(store, "worker").map(([name]) => name).filter(Boolean));
   return [
     make(
       "section",
@@ -83,12 +104,13 @@ export function failures({ summary, held }, store, pick) {
           "div",
           {},
           bars(codes.map(([name, value]) => ({ name, value, tone: "bad", pick: () => pick({ code: [name] }) }))),
+          codes.length ? cause(store, codes[0][0]) : null,
         ),
         make(
           "div",
           {},
-          commandLine("Submit the saved file", retryCommand(summary, held.failed)),
-          commandLine("Or the same lines again", rerunCommand(summary)),
+          commandLine("Submit the saved file", retryCommand(summary, isLocal, held.failed)),
+          commandLine("Or the same lines again", rerunCommand(summary, isLocal)),
         ),
       ),
     ),
@@ -98,7 +120,7 @@ export function failures({ summary, held }, store, pick) {
 /** A command with its title and a button to copy it; nothing for an empty one. */
 function commandLine(title, text) {
   if (!text) return null;
-  const words = text.split(/ (?=-p )/).flatMap((part) => [make("span", { class: "word" }, part), " "]); // breaks between arguments only
+  const words = text.split(/ (?=--?[a-z])/).flatMap((part) => [make("span", { class: "word" }, part), " "]); // breaks between arguments only
   return make(
     "div",
     { class: "command" },

@@ -81,15 +81,16 @@ function rangeGroup(query, name, change) {
   );
 }
 
-/** Any pass-through field holds a text. */
+/** Any field of the rows, or of answers that are shown as columns, holds a text. */
 function fieldGroup(store, change) {
-  if (!store.fields.size) return null;
-  const names = [...store.fields.keys()];
+  const names = columnNames(store);
+  if (!names.length) return null;
   const name = make(
     "select",
     { "aria-label": "Field" },
-    names.map((value) => make("option", { value }, value)),
+    names.map(([of, each]) => make("option", { value: of === "answer" ? `answer:${each}` : each }, each, of === "answer" ? " (answer)" : "")),
   );
+  const chosen = () => names[name.selectedIndex];
   const value = make("input", {
     type: "text",
     placeholder: "holds …",
@@ -100,12 +101,12 @@ function fieldGroup(store, change) {
   const offer = () =>
     put(
       offers,
-      [...new Set((store.fields.get(name.value) || []).slice(0, 5000))]
+      [...new Set(store.column(...chosen()).slice(0, 5000))]
         .filter(Boolean)
         .slice(0, 40)
         .map((text) => make("option", { value: text })),
     );
-  const add = () => change({ field: { name: name.value, value: value.value } });
+  const add = () => change({ field: { of: chosen()[0], name: chosen()[1], value: value.value } });
   name.addEventListener("change", offer);
   value.addEventListener("keydown", (event) => event.key === "Enter" && add());
   offer();
@@ -142,13 +143,17 @@ export function queryChips(query, change) {
     if (low !== undefined || high !== undefined)
       chip(`${RANGE_TITLES[name]} ${rangeText(low, high)}`, { [`${name}.min`]: undefined, [`${name}.max`]: undefined });
   }
-  query.fields.forEach((field, n) =>
-    chip(`${field.name}: ${field.value || "any"}`, { fields: query.fields.filter((_, i) => i !== n) }),
-  );
+  query.fields.forEach((field, n) => chip(fieldText(field), { fields: query.fields.filter((_, i) => i !== n) }));
   if (query.compare) chip(query.compare === "differs" ? "Differences only" : "Voted only", { compare: "" });
   if (chips.length > 1)
     chips.push(make("button", { type: "button", class: "small", onclick: () => change(null) }, "Clear all"));
   return chips;
+}
+
+/** A filter on a field as a chip says it. */
+function fieldText({ how, name, value }) {
+  const signs = { is: " = ", min: " ≥ ", below: " < " };
+  return `${name}${signs[how] || ": "}${value || "any"}`;
 }
 
 function rangeText(low, high) {
@@ -160,5 +165,12 @@ function rangeText(low, high) {
 /** Sort choices: the columns, and every pass-through field. */
 export function sortOptions(store) {
   const columns = SORTS.filter(([name]) => name === "line" || NAMES.includes(name) || hasNumbers(store, name));
-  return [...columns, ...[...store.fields.keys()].map((name) => [`field:${name}`, `Field ${name}`])];
+  const titles = { field: "Field", answer: "Answer" };
+  return [...columns, ...columnNames(store).map(([of, name]) => [`${of}:${name}`, `${titles[of]} ${name}`])];
+}
+
+/** The columns of texts: [of, name], those of the answers first. */
+export function columnNames(store) {
+  const answers = store.split ? [...store.answers.keys()] : [];
+  return [...answers.map((name) => ["answer", name]), ...[...store.fields.keys()].map((name) => ["field", name])];
 }

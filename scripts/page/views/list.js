@@ -1,6 +1,8 @@
 // The list of rows: only those on screen are in the document, whatever their number. It scrolls with the page.
+import { answerCells } from "./columns.js";
 import { classesOf, kindOf, ranksOf, vectorsOf } from "../data/kinds.js";
 import { CUT } from "../data/query.js";
+import { fieldsOf } from "../data/parts.js";
 import { norm } from "../data/vectors.js";
 import { byId, make, put } from "../kit/dom.js";
 import { count, oneLine, short } from "../kit/words.js";
@@ -104,14 +106,17 @@ export class RowList {
     const { words } = this.source();
     let snippet = this.snippets.get(row);
     if (!snippet) {
-      snippet = snippetOf(await store.view(row), words);
+      const view = await store.view(row);
+      snippet = { ...snippetOf(view, words), fields: view.error ? null : fieldsOf(view.answers[0]?.text) };
       if (this.snippets.size > SNIPPETS) this.snippets.clear();
       this.snippets.set(row, snippet);
     }
     put(
       texts,
       make("span", { class: "prompt", dir: "auto" }, snippet.prompt),
-      make("span", { class: `reply ${snippet.tone}`, dir: "auto" }, snippet.reply),
+      snippet.fields && store.split
+        ? answerCells(store, snippet.fields)
+        : make("span", { class: `reply ${snippet.tone}`, dir: "auto" }, snippet.reply),
     );
     markHits(texts, words);
   }

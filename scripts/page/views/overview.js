@@ -3,7 +3,7 @@ import { bars, binned, card, histogram, quantile, timeline } from "./charts.js";
 import { CUT, tallyNames } from "../data/query.js";
 import { make } from "../kit/dom.js";
 import { asText } from "../kit/exact.js";
-import { count, duration, plural, short } from "../kit/words.js";
+import { count, duration, moment, plural, short } from "../kit/words.js";
 
 const TONES = { complete: "good", "cut off": "warn", failed: "bad", missing: "muted" };
 
@@ -68,12 +68,12 @@ export function outcome(summary, pick) {
 
 /** The figures beside it. */
 export function figures(summary) {
-  const started = Date.parse(summary.started);
+  const started = moment(summary.started);
   const facts = [
     ["Tokens in", short.format(summary.prompt_tokens || 0), count(summary.prompt_tokens || 0)],
     ["Tokens out", short.format(summary.completion_tokens || 0), count(summary.completion_tokens || 0)],
     ["Tokens a second", short.format(summary.tokens_per_second || 0), "Generated tokens over the job's time"],
-    ["Time", duration(summary.seconds), Number.isFinite(started) ? `From ${new Date(started).toLocaleString()}` : ""],
+    ["Time", duration(summary.seconds), started ? `From ${started}` : ""],
     ["Workers", count(summary.workers || 0), "Sessions that answered rows"],
     ["Model loads", count(summary.model_loads || 0), "Once a session is what should be"],
   ];
@@ -116,8 +116,8 @@ export function howItWasRun(summary) {
     ["Input", input.name],
     ["Lines in it", input.lines],
     ["SHA-256 of it", input.sha256],
-    ["Started", summary.started],
-    ["Finished", summary.finished],
+    ["Started", moment(summary.started)],
+    ["Finished", moment(summary.finished)],
     ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]),
     ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
     ...(records.total
