@@ -34,12 +34,13 @@ PROGRAMS: dict[str, tuple[int, ...]] = {
     "scale.py": (6, 7, 8, 11),
     "results_page.py": (9,),
     "check_file.py": (12,),
+    "to_table.py": (14,),
 }
 
 
 def command(program: str, rows: Sequence[int], *, quick: bool) -> list[str]:
     """Return the command that measures rows, in the environment that its program needs."""
-    kind = "test" if program == "results_page.py" else "run-cpu"
+    kind = "test" if program in ("results_page.py", "to_table.py") else "run-cpu"
     made = [str(setup_env.environment(kind)), "-B", str(HERE / program)]
     if program == "results_page.py":
         return made
@@ -79,7 +80,7 @@ def machine() -> str:
 
 def row_number(text: str) -> int:
     """Return a row of the table. Raises ValueError for another number, as argparse wants it."""
-    if int(text) not in range(1, 13):
+    if int(text) not in range(1, 15):
         raise ValueError(text)
     return int(text)
 
@@ -89,9 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, only to see that everything runs")
     parser.add_argument("--output", type=Path, help="write the table to this file, too")
-    parser.add_argument("row", nargs="*", type=row_number, metavar="ROW", help="1 to 12 (all)")
+    parser.add_argument("row", nargs="*", type=row_number, metavar="ROW", help="1 to 14 (all)")
     given = parser.parse_args(argv)
-    wanted, where = set(given.row) or set(range(1, 13)), machine()
+    wanted, where = set(given.row) or set(range(1, 15)), machine()
     figures, failed = [], []
     for program, rows in PROGRAMS.items():
         if asked := [row for row in rows if row in wanted]:
