@@ -19,7 +19,7 @@ from support.pages.builder_worker import cases, line_of, verdict
 
 pytestmark = pytest.mark.browser
 ASK = "(lines) => lines.map((line) => promptBuilder.checkLine(line))"
-RELAXED = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 
 
 def is_text(case: dict[str, Any]) -> bool:

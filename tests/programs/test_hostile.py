@@ -90,7 +90,7 @@ def generated(count: int) -> list[bytes]:
     found = [json.dumps({name: text, "prompt": text}).encode() for name in NAMES for text in CORPUS]
     collected: list[bytes] = []
 
-    @settings(max_examples=400, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=400, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(st.lists(LINE, min_size=5, max_size=40))
     def collect(lines: list[bytes]) -> None:
         collected.extend(lines)

@@ -31,7 +31,7 @@ def loads_for(killers: int) -> int:
     return 1 + 4 * killers
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     lines=st.integers(1, 60),
     concurrency=st.sampled_from([1, 3, 8, 60]),
@@ -56,7 +56,7 @@ def test_whichever_rows_kill_they_alone_are_guilty(
     assert report.engine.loads <= loads_for(len(guilty))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(nth=st.integers(2, 12), concurrency=st.sampled_from([1, 8, 60]), seed=st.integers(0, 1000))
 def test_an_engine_that_dies_by_itself_is_never_taken_for_a_rows_fault(nth: int, concurrency: int, seed: int) -> None:
     report = ask_all(range(1, 31), Engine(lambda _, count: count == nth, seed=seed), concurrency=concurrency)

@@ -124,7 +124,7 @@ def test_a_stop_before_any_copy_is_ready_asks_nothing() -> None:
     assert (report.told, sorted(report.rest), report.gone) == (Counter(), list(range(1, 11)), None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     lines=st.integers(1, 60),
     concurrency=st.sampled_from([1, 3, 20]),

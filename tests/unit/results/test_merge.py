@@ -204,7 +204,7 @@ def test_model_loads_and_workers_are_counted_once(job: Job) -> None:
     assert (job.summary()["model_loads"], job.summary()["workers"], job.summary()["shards"]) == (2, 2, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

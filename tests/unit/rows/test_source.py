@@ -26,7 +26,7 @@ def prepared(folder: Path, content: bytes) -> source.Source:
     return source.prepare(str(folder / "input.jsonl"), "", folder / "session", quiet)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.binary(max_size=20).map(lambda b: b"x" + b.replace(b"\n", b"")), min_size=1, max_size=300), st.data()
 )
