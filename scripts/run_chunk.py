@@ -26,6 +26,7 @@ from asking.copies import Copies
 from asking.link import LoadsSpent
 from asking.pending import Pending, prepare
 from asking.progress import Progress
+from asking.strangers import Strangers
 from asking.twins import Twins
 from dialects.exchange import Answer, Failure
 from dialects.line import RawLine, read_line
@@ -88,7 +89,9 @@ class Chunk:
         self._source = source.prepare(values["InputFile"], "", session, runner.say)
         self._lines = ranges.of_values(chunk, values["BlockSize"])
         self._folder = output_dir / "output" / "results"
-        self._copies = Copies(session, self._note, values)
+        requested = ranges.of_values(values["Prompts"], values["BlockSize"])
+        strangers = Strangers(self._source, requested, self._lines, self._defaults, self._served)
+        self._copies = Copies(session, self._note, values, strangers)
         self._has_told_model = False
         self._twins = Twins()
         self._progress = Progress(len(self._lines.up_to(self._source.lines)))

@@ -13,6 +13,7 @@ from asking.fleet import Fleet, share_out
 from asking.link import Link
 from asking.patience import Patience
 from asking.pending import Pending
+from asking.strangers import Strangers
 from asking.trust import Trust
 from dialects.exchange import Answer, Failure
 from engine.address import read_key
@@ -26,8 +27,8 @@ STALL_SECONDS, STALL_SHARE = 300.0, 0.75  # without any progress a server is stu
 class Copies:
     """The engines of `note`. `values` are the job's parameters; `session` keeps what is learned of the engines."""
 
-    def __init__(self, session: Path, note: Note, values: Mapping[str, Any]) -> None:
-        self._session, self._note, self._values = session, note, values
+    def __init__(self, session: Path, note: Note, values: Mapping[str, Any], strangers: Strangers) -> None:
+        self._session, self._note, self._values, self._strangers = session, note, values, strangers
         self._key = read_key()
         self._watches = [Watch(session, note, self._key, each.number) for each in note.engines]
 
@@ -57,5 +58,6 @@ class Copies:
         patience = Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
         trust = Trust.load(self._session, number)
         link = Link(lambda url: Client(url, self._key, concurrency), watch.url, row_timeout, watch, patience, trust)
+        link.find_stranger = self._strangers.find
         waking = values["ServerStartTimeoutSeconds"] if self._note.external else 0.0
         return Dispatcher(link, Limits(concurrency, values["MaxAttempts"], waking), trust, settle)

@@ -63,7 +63,7 @@ class Link:
 
     `note_death` gets the rows that were in flight at a death, in the order in which they were sent, and whether nothing
     else was asked of the engine since its load; then `free` gets the rows that were too late for it. `note_return` is
-    called when the engine is back.
+    called when the engine is back. `find_stranger` gives a row that is not among those asked here.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Link:
         self.note_death: Callable[[Sequence[Pending], bool], None] = lambda *_: None
         self.free: Callable[[Sequence[Pending]], None] = lambda *_: None
         self.note_return: Callable[[], None] = lambda: None
+        self.find_stranger: Callable[[], Ask | None] = lambda: None
         self._client = connect(url)
         self._open: dict[Pending, Attempt] = {}
         self._asked = 1  # requests since its load; the chunk does not know what others asked of the first
@@ -202,7 +203,8 @@ class Link:
         """Load the engine again and return its address. Raises ServerGone, also when it is not worth it."""
         if not self._trust.is_worth_a_load:
             raise ServerGone(f"The server died {LOADS_LIMIT} times and answered nothing; another worker may do better")
-        if self._trust.is_doubtful and not self._trust.witness:
+        if self._trust.is_doubtful and not self._find_witness():
+            self._trust.note_broken()
             raise ServerGone(f"{GUILTY_LIMIT} rows in a row ended the server, and it never answered any other row")
         if self._loads == CHUNK_LOADS:
             raise LoadsSpent(f"The chunk cost {CHUNK_LOADS} model loads, which is all that one may")
@@ -210,19 +212,21 @@ class Link:
         self._trust.note_load()
         return await self._server.recover()
 
+    def _find_witness(self) -> Ask | None:
+        """Return a row that the engine answered before, else one that it was never asked."""
+        return self._trust.get_witness() or (None if self._trust.is_broken else self.find_stranger())
+
     async def _ask_witness(self) -> None:
-        """See whether the engine still answers a row that it answered before. Raises ServerGone."""
-        witness = self._trust.get_witness()
+        """See whether the engine answers a row that is not under suspicion. Raises ServerGone."""
+        witness = self._find_witness()
         assert witness is not None  # else there was no load
-        encoded = witness.encode()
-        self._asked += 1
-        try:
-            await self._patience.wait(asyncio.create_task(self._client.post(witness, encoded)), self._row_timeout)
-        except Unanswered as failed:
+        if failed := await self.try_out(witness):
             self._closed = True
-            reason = f"{GUILTY_LIMIT} rows in a row ended the server, and then one that it had answered before"
-            raise ServerGone(f"{reason}; another worker may do better ({failed})") from None
-        self._trust.note_answer(witness, encoded)
+            self._trust.note_broken()
+            which = "that it had answered before" if self._trust.witness else "of another chunk"
+            reason = f"{GUILTY_LIMIT} rows in a row ended the server, and then one {which}"
+            raise ServerGone(f"{reason}; another worker may do better ({failed})")
+        self._trust.note_answer(witness, witness.encode())
 
     async def watch(self) -> None:
         """End an engine that stopped making progress; runs until it is canceled."""

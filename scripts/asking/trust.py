@@ -3,7 +3,7 @@
 Kept in the session's folder, since a chunk learns from those before it. A load that brought an answer, or the proof
 that a row is guilty, has helped; LOADS_LIMIT loads in a row that did not are the sign of a broken worker, and so are
 GUILTY_LIMIT guilty rows in a row when no other row is answered then. For that a row that was answered once in this
-session, the witness, is asked again.
+session, the witness, is asked again, or where there is none a row of another chunk.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Trust:
     idle: int = 1
     guilty: int = 0
     witness: dict[str, str] | None = None
+    is_broken: bool = False  # there was no witness, not even a row of another chunk
 
     @classmethod
     def load(cls, folder: Path, engine: int = 0) -> Trust:
@@ -59,6 +60,11 @@ class Trust:
         self.idle, self.guilty = 0, self.guilty + 1
         self._save()
 
+    def note_broken(self) -> None:
+        """Learn that there is no witness, not even a row of another chunk: the session's next chunk costs no load."""
+        self.is_broken = True
+        self._save()
+
     def note_answer(self, ask: Ask, encoded: bytes) -> None:
         """Learn that the engine answered."""
         learns = self.witness is None and len(encoded) <= WITNESS_LIMIT and not ask.file_url
@@ -74,5 +80,6 @@ class Trust:
 
     def _save(self) -> None:
         if self.path is not None:
-            value = {"idle": self.idle, "guilty": self.guilty, "witness": self.witness}
+            names = ("idle", "guilty", "witness", "is_broken")
+            value = {name: getattr(self, name) for name in names}
             files.write_whole(self.path, json.dumps(value).encode(), mode=0o600)

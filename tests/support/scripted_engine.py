@@ -107,8 +107,12 @@ def ask_all(
     concurrency: int = 8,
     trust: Trust | None = None,
     stop_after: float | None = None,
+    stranger: int = 0,
 ) -> Report:
-    """Ask these lines of some engines, each with so many in flight, on scripted time; `trust` is the first one's."""
+    """Ask these lines of some engines, each with so many in flight, on scripted time; `trust` is the first one's.
+
+    `stranger` is a line of another chunk.
+    """
     outcomes: dict[int, str] = {}
     told: Counter[int] = Counter()
     trusts = [trust or Trust(), *(Trust() for _ in engines[1:])]
@@ -126,6 +130,7 @@ def ask_all(
         client: Any = engine
         patience = Patience(engine.metrics, engine.metrics)  # type: ignore[arg-type]
         link = Link(lambda _: client, "", 3600.0, engine, patience, trust)
+        link.find_stranger = lambda: Ask("/v1/completions", {"line": stranger}) if stranger else None
         return Dispatcher(link, Limits(concurrency, 3), trust, done)
 
     async def ask() -> list[int]:

@@ -102,6 +102,22 @@ def test_an_engine_that_answers_nothing_is_given_up_soon_and_blames_nobody(lines
     assert "never answered" in str(report.gone)
 
 
+def test_a_chunk_of_nothing_but_rows_that_kill_ends_well_where_a_row_of_another_chunk_is_answered() -> None:
+    report = ask_all(range(1, 9), Engine(lambda line, _: line != 99), stranger=99)
+    check_once_each(report, 8)
+    assert report.gone is None
+    assert set(report.outcomes.values()) == {KILLED_SERVER}
+    assert report.engine.loads <= loads_for(8)
+
+
+def test_an_engine_that_kills_a_row_of_another_chunk_too_is_broken_and_blames_nobody() -> None:
+    report = ask_all(range(1, 9), Engine(lambda *_: True), stranger=99)
+    check_once_each(report, 8)
+    assert report.outcomes == {}
+    assert "one of another chunk" in str(report.gone)
+    assert report.engine.loads <= 6
+
+
 @pytest.mark.parametrize("lines", [1, 2])
 def test_a_row_or_two_that_kill_a_fresh_session_s_engine_are_guilty(lines: int) -> None:
     report = ask_all(range(1, lines + 1), Engine(lambda *_: True))
