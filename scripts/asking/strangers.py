@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dialects.exchange import Ask
-from dialects.line import RawLine, read_line
-from dialects.line import RowLine, ask_row
+from dialects.line import RawLine, ask_row, read_line
 from engine.facts import Served
 from job.defaults import Defaults
 from rows.ranges import Lines
