@@ -11,7 +11,15 @@ import pytest
 from checking import inspection
 
 CHAT = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions"}
+COMPLETION = {"custom_id": "a", "method": "POST", "url": "/v1/completions"}
+RESPONSE = {"custom_id": "a", "method": "POST", "url": "/v1/responses"}
 USER = [{"role": "user", "content": "x"}]
+ANTHROPIC = {"model": "m", "max_tokens": 5, "messages": USER}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+OTHER = {"type": "function", "function": {"name": "g"}}
+PARSER = {"VllmArgs": "--enable-auto-tool-choice --tool-call-parser hermes"}
+SCHEMA = {"schema": {"type": "object"}}
+DANGLING = {"properties": {"a": {"$ref": "#/$defs/nothing"}}}
 
 
 def problems(folder: Path, row: dict[str, Any], **job: str) -> dict[str, str]:
@@ -38,6 +46,32 @@ def problems(folder: Path, row: dict[str, Any], **job: str) -> dict[str, str]:
         ({**CHAT, "body": {"messages": USER, "temperature": "hot"}}, {}, '"temperature" must be'),
         ({**CHAT, "body": {"messages": USER, "top_logprobs": 3}}, {}, 'needs "logprobs"'),
         ({"input": {"prompt": "x", "sampling_params": {"bad_words": [""]}}}, {}, "empty text"),
+        ({"prompt": "x", "tools": [TOOL]}, {}, "the server calls no tools unless VllmArgs has"),
+        ({**CHAT, "body": {"messages": USER, "tools": [TOOL], "tool_choice": "auto"}}, {}, "calls no tools"),
+        ({"prompt": "x", "tools": [TOOL], "tool_choice": "sometimes"}, PARSER, '"tool_choice" must be'),
+        ({"prompt": "x", "tools": [TOOL], "tool_choice": OTHER}, PARSER, 'none of "tools"'),
+        ({"prompt": "x", "tool_choice": "required"}, PARSER, '"tool_choice" needs "tools"'),
+        ({"custom_id": "a", "params": {**ANTHROPIC, "tools": [{"name": "f"}]}}, PARSER, 'needs "input_schema"'),
+        ({"prompt": "x", "response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, {}, '"schema"'),
+        ({"prompt": "x", "response_format": SCHEMA | {"type": "xml"}}, {}, '"type" of text'),
+        ({"prompt": "x", "structured_outputs": {"json": DANGLING}}, {}, "is not in the schema"),
+        ({"prompt": "x", "guided_json": DANGLING}, {}, "is not in the schema"),
+        ({"prompt": "x", "guided_choice": []}, {}, "a list of texts"),
+        ({"prompt": "x", "structured_outputs": {"choice": ["a"], "regex": "a"}}, {}, "must hold one of"),
+        ({"prompt": "x", "logprobs": True, "top_logprobs": 30}, {}, "--max-logprobs"),
+        ({"prompt": "x", "reasoning_effort": "huge"}, {}, '"reasoning_effort" must be none'),
+        ({"prompt": "x", "stop_token_ids": [-1]}, {}, "no token of any model"),
+        ({"prompt": "x", "logit_bias": {"word": 1}}, {}, "the number of a token"),
+        ({"input": {"prompt": "", "sampling_params": {}}}, {}, '"prompt" is empty'),
+        ({"recordId": "r", "modelInput": {"inputText": ""}}, {}, '"prompt" is empty'),
+        ({**COMPLETION, "body": {"prompt": []}}, {}, "none of them empty"),
+        ({**COMPLETION, "body": {}}, {}, '"prompt" is empty'),
+        ({**CHAT, "body": {"messages": [{"role": "user", "content": None}]}}, {}, '"content" of message 1'),
+        ({**CHAT, "body": {"messages": [{"role": "user", "content": [{"type": "blob"}]}]}}, {}, "does not know"),
+        ({**CHAT, "body": {"messages": "Hello"}}, {}, "must be a list of messages"),
+        ({"custom_id": "a", "params": {**ANTHROPIC, "max_tokens": 0}}, {}, "1 or more"),
+        ({"custom_id": "a", "params": {**ANTHROPIC, "stop_sequences": list("abcde")}}, {}, "at most 4 texts"),
+        ({**RESPONSE, "body": {"input": [{"role": "user", "content": [{"type": "text"}]}]}}, {}, "input_text"),
     ],
 )
 def test_a_clash_is_told_before_submission(
@@ -54,6 +88,16 @@ def test_a_clash_is_told_before_submission(
         ({"prompt": "x", "n": 3, "use_beam_search": True}, {}),
         ({"prompt": "x", "min_tokens": 512}, {}),
         ({"prompt": "x", "stop": []}, {}),
+        ({"prompt": "x", "stop": "END"}, {}),
+        ({"prompt": "x", "tools": [TOOL]}, PARSER),
+        ({"prompt": "x", "tools": [TOOL], "tool_choice": "none"}, {}),
+        ({"custom_id": "a", "params": {**ANTHROPIC, "tools": [{"name": "f", "input_schema": {}}]}}, PARSER),
+        ({"prompt": "x", "logprobs": True, "top_logprobs": 30}, {"VllmArgs": "--max-logprobs 50"}),
+        ({"prompt": "x", "structured_outputs": {"grammar": 'root ::= "a"'}}, {}),
+        ({"prompt": "x", "response_format": {"type": "json_schema", "json_schema": {"name": "a", **SCHEMA}}}, {}),
+        ({**COMPLETION, "body": {"prompt": [5, 6]}}, {}),
+        ({**RESPONSE, "body": {"input": "x", "stop": ""}}, {}),
+        ({**CHAT, "body": {"messages": [*USER, {"role": "assistant", "content": None, "tool_calls": []}]}}, {}),
         ({"prompt": "x", "max_tokens": 0, "echo": True, "logprobs": 1}, {"Endpoint": "completions"}),
         ({"prompt": "x", "temperature": 3}, {"ServerUrl": "http://127.0.0.1:1"}),
         ({**CHAT, "body": {"messages": USER, "seed": 7.0, "max_tokens": 24.0, "n": None}}, {}),

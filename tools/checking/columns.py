@@ -15,61 +15,99 @@ from rows.row import Row, shorten
 NAMES = 200  # of columns that are looked at; a file with more has names that are data
 LIKENESS = 0.85
 WORDS = 3  # a system prompt of so few words, without a full stop, is rather a value
+HOTTEST = 2  # a temperature of an answer; more is rather the weather's or a patient's
 MANY = 16  # answers to one row; more is rather a count of something else
 _MEANT = {
     "max_new_tokens": "max_tokens", "max_length": "max_tokens", "num_predict": "max_tokens", "maxtokens": "max_tokens",
     "topp": "top_p", "topk": "top_k", "stop_sequences": "stop", "repeat_penalty": "repetition_penalty",
 }  # fmt: skip
-_CLIENTS = frozenset({"generate_kwargs", "model_kwargs", "gen_kwargs", "generation_config", "extra_headers"})
+_CLIENTS = frozenset({"generate_kwargs", "model_kwargs", "gen_kwargs", "generation_config", "model_config"})
+_NOT_SENT = frozenset({"extra_headers", "extra_query", "timeout"})  # arguments of the openai client
+_REQUESTS = ("sampling_params", "body", "params", "input.sampling_params", "input.openai_input", "input.body")
+LINES = 5  # that a note names
 
 
 @dataclass
 class Columns:
-    """What is known of the columns of the rows added so far: how often each gives pause, and at which line first."""
+    """What is known of the columns of the rows added so far: how often each gives pause, and on which lines first."""
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    firsts: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    firsts: dict[tuple[str, str], tuple[list[int], str]] = field(default_factory=dict)
 
     def add(self, row: Row, *, are_options: bool) -> None:
-        """Look at a row's columns, which are options unless the job takes them for data."""
+        """Look at a row's columns, which are options unless the job takes them for data, and at its request."""
         if len(row.members) != len(row.fields) and not row.doubled:  # two values are the row's error
             names = [member.name for member in row.members]
             for name in row.fields:
                 if names.count(name) > 1:
-                    self._note("twice", name, row)
+                    self._note("twice", name, row.line, row.fields[name])
         if are_options:
             for name, value in row.fields.items():
                 if _looks_like_data(name, value):
-                    self._note("data", name, row)
-                elif name not in OPTIONS and (name in _CLIENTS or _meant(name)):
-                    self._note("unread", name, row)
+                    self._note("data", name, row.line, value)
+                elif name == "extra_body" and isinstance(value, dict):
+                    self._note("merged", name, row.line, value)
+                elif name not in OPTIONS and (name in _CLIENTS or name == "extra_headers" or _meant(name)):
+                    self._note("unread", name, row.line, value)
+        for place in _REQUESTS:
+            self._look_inside(place, row)
 
-    def _note(self, what: str, name: str, row: Row) -> None:
+    def _look_inside(self, place: str, row: Row) -> None:
+        """Look at the options of a request, which no user's own column stands among."""
+        found: Any = row.fields
+        for step in place.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        for name, value in found.items() if isinstance(found, dict) else ():
+            whole = f"{place}.{name}"
+            if name == "extra_body" and isinstance(value, dict):
+                self._note("merged", whole, row.line, value)
+            elif name in _NOT_SENT:
+                self._note("unsent", whole, row.line, value)
+            elif name == "best_of" and not found.get("use_beam_search"):
+                self._note("idle", whole, row.line, value)
+            elif name not in OPTIONS and (name in _CLIENTS or _meant(name)) and name not in _OF_OTHERS:
+                self._note("unread", whole, row.line, value)
+
+    def _note(self, what: str, name: str, line: int, value: Any) -> None:
         key = (what, name)
         if key in self.counts or len(self.counts) < NAMES:
             self.counts[key] += 1
-            self.firsts.setdefault(key, (row.line, shorten(row.fields[name])))
+            lines, _ = self.firsts.setdefault(key, ([], shorten(value)))
+            if len(lines) < LINES:
+                lines.append(line)
 
     def take(self, later: Columns) -> None:
         """Add what was seen of later lines."""
         self.counts.update(later.counts)
-        self.firsts = {**later.firsts, **self.firsts}
+        for key, (lines, value) in later.firsts.items():
+            own, first = self.firsts.get(key, ([], value))
+            self.firsts[key] = ([*own, *lines][:LINES], first)
 
     def notes(self) -> Iterable[str]:
         """Yield what a person should know of the columns."""
         for (what, name), count in self.counts.items():
-            line, value = self.firsts[(what, name)]
+            lines, value = self.firsts[(what, name)]
             where = f"{count:,} {'row has' if count == 1 else 'rows have'}"
-            if what == "twice":
-                yield f'{where} "{name}" twice with the same value, {value}, the first on line {line}'
-            elif what == "data":
-                yield (
-                    f'{where} a column "{name}" that looks like data, such as {value} on line {line}, and is taken '
-                    "for an option; if it is data, OptionsInRows=sampling_params leaves all columns alone"
-                )
-            else:
-                meant = f'; is "{_meant(name)}" meant?' if _meant(name) else "; options stand in sampling_params"
-                yield f'{where} a column "{name}", first on line {line}, which is no option and is not applied{meant}'
+            more = ", ..." if count > len(lines) else ""
+            on = f"{'line' if count == 1 else 'lines'} {', '.join(map(str, lines))}{more}"
+            yield _TOLD[what].format(where=where, name=name, value=value, on=on, meant=_advise(name))
+
+
+_OF_OTHERS = frozenset({"stop_sequences", "max_output_tokens", "reasoning"})  # names of routes of their own
+_TOLD = {
+    "twice": '{where} "{name}" twice with the same value, {value} ({on})',
+    "data": '{where} a column "{name}" that looks like data, such as {value} ({on}), and is taken for an option; if it '
+    "is data, OptionsInRows=sampling_params leaves all columns alone",
+    "merged": '{where} "{name}", whose options are put beside the others, as the openai client does ({on})',
+    "unsent": '{where} "{name}", an argument of a client, which is not sent ({on})',
+    "idle": '{where} "{name}", which has no effect without use_beam_search; "n" asks for several answers ({on})',
+    "unread": '{where} "{name}", which is no option and is not applied{meant} ({on})',
+}
+
+
+def _advise(name: str) -> str:
+    meant = _meant(name.rpartition(".")[2])
+    return f'; is "{meant}" meant?' if meant else "; options stand in sampling_params, or in the request itself"
 
 
 _known: dict[str, str] = {}
@@ -90,7 +128,9 @@ def _looks_like_data(name: str, value: Any) -> bool:
     if name == "system" and isinstance(value, str):
         return len(value.split()) <= WORDS and not value.rstrip().endswith((".", "!", "?", ":"))
     if name == "n":
-        return isinstance(value, int) and value > MANY
+        return isinstance(value, int | float) and value > MANY
+    if name == "temperature":
+        return isinstance(value, int | float) and value > HOTTEST
     if name == "stop" and isinstance(value, str):
         return len(value) > 1 and value[0].isalpha() and " " in value.strip()
     return name == "model" and isinstance(value, str) and " " in value.strip()

@@ -95,7 +95,7 @@ def _system_faults(system: Any) -> Iterator[str]:
 
 
 def _input_faults(asked: Any) -> Iterator[str]:
-    if not isinstance(asked, str | list):
+    if not isinstance(asked, str | list) or asked == []:
         yield f'"input" must be a text or a list of messages, got {shorten(asked)}'
         return
     for place, item in enumerate(asked if isinstance(asked, list) else (), 1):

@@ -76,6 +76,8 @@ def _structure_faults(wanted: Any) -> Iterator[str]:
         fault = "" if texts else "a list of texts is needed"
     elif kind == "json_object":
         fault = "" if value is True else "true is needed"
+    elif kind == "grammar" and not (isinstance(value, str) and ":" in value):  # of EBNF's ::= and of Lark's rules
+        fault = "a grammar of rules (root ::= ...) is needed"
     elif not isinstance(value, str) or (kind != "regex" and not value.strip()):
         fault = "a text is needed"
     else:

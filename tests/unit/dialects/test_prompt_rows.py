@@ -134,3 +134,18 @@ def test_what_is_asked_is_no_option(name: str) -> None:
 )
 def test_a_server_that_does_not_tell_is_asked_what_the_row_alone_can_be(row: dict[str, Any], route: str) -> None:
     assert asked(row, served=Served(model="m")).route == route
+
+
+def test_columns_that_the_job_takes_for_data_are_no_options() -> None:
+    job = Defaults(options={"max_tokens": 5}, options_in_rows="sampling_params")
+    columns = {
+        "temperature": 38.5,
+        "n": 50,
+        "model": "Toyota Corolla",
+        "system": "Linux",
+        "stop": "Main St",
+        "echo": "no",
+    }
+    plain = asked({"prompt": "x", "sampling_params": {"seed": 7}}, job).body
+    assert asked({"prompt": "x", **columns, "sampling_params": {"seed": 7}}, job).body == plain
+    assert plain["seed"] == 7
