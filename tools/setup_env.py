@@ -79,8 +79,14 @@ def model(name: str) -> Path:
 
 def cache() -> Path:
     """Return the folder that holds everything made here."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("VLLM_BATCH_CACHE") or Path(base) / "vllm-batch").absolute()
+    if named := os.environ.get("VLLM_BATCH_CACHE"):
+        return Path(named).absolute()
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return (Path(base) / "vllm-batch").absolute()
+    try:
+        return (Path.home() / ".cache" / "vllm-batch").absolute()
+    except RuntimeError:
+        raise SetupError("this user has no home: set VLLM_BATCH_CACHE to a folder that it may write in") from None
 
 
 def digest(files: Sequence[Path]) -> str:

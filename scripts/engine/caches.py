@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from host import user
+
 FALLBACK = Path("/var/tmp")  # noqa: S108 - /tmp is a RAM disk on the workers, a model cache must not live there
 DOWNLOADS = {"HF_HOME": "huggingface"}
 COMPILED = {  # each is below the home folder or in /tmp otherwise
@@ -38,7 +40,7 @@ class Caches:
 def choose_caches(environment: Mapping[str, str]) -> Caches:
     """Return the caches of a session. What its environment names already stays."""
     wanted = dict(COMPILED)
-    if any(name.startswith("DEADLINE_") for name in environment) or not os.access(Path.home(), os.W_OK):
+    if any(name.startswith("DEADLINE_") for name in environment) or not _has_home():
         wanted |= DOWNLOADS
     wanted = {name: folder for name, folder in wanted.items() if name not in environment}
     if not wanted:
@@ -54,6 +56,11 @@ def choose_caches(environment: Mapping[str, str]) -> Caches:
     temporary = tempfile.mkdtemp(prefix="vllm-batch-", dir=FALLBACK)
     remarks.append(f"they are in {temporary}, for this session alone")
     return Caches(_below(Path(temporary), wanted), temporary, remarks)
+
+
+def _has_home() -> bool:
+    home = user.find_home()
+    return home is not None and os.access(home, os.W_OK)
 
 
 def remove_caches(temporary: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from engine.address import KEY_VARIABLE
+from engine.caches import FALLBACK
 from engine.gpus import VISIBLE
 from engine.note import ServerError, Settings
 from engine.placement import Placement
 from engine.vllm_args import ArgumentsError, split_arguments
+from host import user
 
 CACHE_VARIABLE = "VLLM_CACHE_ROOT"
 FEW_CORES = 2  # vLLM's CPU build keeps a core for its scheduler; of so few the engine needs all
@@ -53,6 +54,7 @@ def build_environment(key: str, start_timeout: float, place: Placement, copy: in
     if place.devices:
         ours[VISIBLE] = place.devices
     if copy:  # two servers that compile the same graph write the same files, and not whole
-        kept = os.environ.get(CACHE_VARIABLE) or str(Path.home() / ".cache" / "vllm")
+        kept = os.environ.get(CACHE_VARIABLE) or str((user.find_home() or FALLBACK) / ".cache" / "vllm")
         ours[CACHE_VARIABLE] = f"{kept}-copy-{copy}"
-    return {**defaults, **os.environ, **ours}
+    nameless = user.name_missing(os.environ, FALLBACK / f"vllm-batch-{os.getuid()}")
+    return {**defaults, **os.environ, **nameless, **ours}

@@ -19,7 +19,7 @@ from pathlib import Path
 from engine.address import UNREADABLE, Address
 from engine.cause import read_tail, report
 from engine.note import Engine, ServerError
-from host import files, processes
+from host import files, processes, user
 
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
 POLL_SECONDS = 0.1
@@ -41,7 +41,7 @@ class Launch:
         self.died, self.status = 0.0, 0
         self.log = str(folder / f"{name}.log")
         # Not in the session's folder: the paths of vLLM's sockets have a limit of 107 bytes.
-        self.scratch = tempfile.mkdtemp(prefix="vllm-")
+        self.scratch = tempfile.mkdtemp(prefix="vllm-", dir=user.find_temporary())
         try:
             with files.open_log(Path(self.log)) as output:
                 self._popen = subprocess.Popen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +107,13 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         checking.stdout.readline()
         checking.stdout.close()
         assert checking.stderr.read() == b""
+
+
+def test_a_locale_that_lacks_a_row_s_letters_costs_no_word(tmp_path: Path) -> None:
+    path = tmp_path / "Größe.jsonl"
+    path.write_text('{"prompt": "x", "model": "模型"}\n', encoding="utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-B", str(ROOT / "tools" / "check.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"1 looked at, 1 fine" in done.stdout

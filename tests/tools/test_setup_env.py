@@ -171,3 +171,16 @@ def test_a_full_disk_is_refused_with_what_is_needed_and_what_is_there(
 def test_a_name_that_is_not_known_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert setup_env.main(["run-tpu"]) == 2
     assert "unknown: run-tpu" in capsys.readouterr().err
+
+
+def test_a_user_without_a_home_is_told_which_variable_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("VLLM_BATCH_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(setup_env.SetupError, match="set VLLM_BATCH_CACHE"):
+        setup_env.cache()
+    monkeypatch.setenv("VLLM_BATCH_CACHE", "/kept")
+    assert setup_env.cache() == Path("/kept")
