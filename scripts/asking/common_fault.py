@@ -75,7 +75,7 @@ class CommonFault:
             return
         streak = self._streaks.setdefault(_key(ask), _Streak())
         async with streak.lock:
-            words = (failure.code, failure.status, re.sub(r"\d+|'[^']*'|\"[^\"]*\"|`[^`]*`", "", failure.message))
+            words = _name_kind(failure)
             streak.count = streak.count + 1 if words == streak.words else 1
             streak.words = words
             if streak.count >= streak.enough and self.find(ask) is None:
@@ -105,12 +105,17 @@ class CommonFault:
 
     async def _fails_alike(self, ask: Ask, settings: dict[str, dict[str, Any]], failure: Failure) -> bool:
         failed = await self._try_out(_make_control(ask, settings))
-        return failed is not None and (failed.failure.code, failed.failure.status) == (failure.code, failure.status)
+        return failed is not None and _name_kind(failed.failure) == _name_kind(failure)
 
     def _convict(self, ask: Ask, why: Failure) -> None:
         runner.say(f"rows fail alike, and it is not for what they ask: {runner.printable(why.message, 600)}")
         told = f"{why.message}; found on other rows of the chunk, this one was not asked to its end"
         self._found[_key(ask)] = Failure(why.code, told, why.status)
+
+
+def _name_kind(failure: Failure) -> tuple[str, int | None, str]:
+    """Return what alike failures have in common: their words, but for what is quoted, counted or numbered."""
+    return failure.code, failure.status, re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\S*\d\S*", "", failure.message)
 
 
 def _key(ask: Ask) -> Key:

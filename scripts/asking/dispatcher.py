@@ -24,6 +24,7 @@ from asking.suspects import Suspects
 from asking.trust import Trust
 from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Failure
+from host import runner
 from rows.errors import KILLED_SERVER
 
 WAKING = 503  # the status of a server that is not ready yet
@@ -170,9 +171,8 @@ class Dispatcher:
                     failed = unanswered
                 if failed.failure.status in PRESSING:
                     self._pressure.note_refusal(begun, failed.after)
-            if self._changes(pending, failed.failure):
+            if await self._learn(pending, failed):
                 continue
-            await self._common.note_failure(pending.ask, failed)
             if common := self._common.find(pending.ask):
                 return replace(common, attempts=pending.attempts)
             is_waking = self._is_waking(pending, failed.failure)
@@ -186,6 +186,16 @@ class Dispatcher:
         adapted = self._manners.adapt(pending.ask)
         if adapted is not pending.ask:
             pending.change(adapted)
+
+    async def _learn(self, pending: Pending, failed: Unanswered) -> bool:
+        """Learn from a failure; tell whether the row has another request now."""
+        try:
+            if self._changes(pending, failed.failure):
+                return True
+            await self._common.note_failure(pending.ask, failed)
+        except Exception as error:  # noqa: BLE001 - what nobody thought of costs the lesson, not the chunk
+            runner.say(f"nothing was learned from a failure: {type(error).__name__}: {error}")
+        return False
 
     def _changes(self, pending: Pending, failure: Failure) -> bool:
         """Tell whether the row has another request now, since the server refused what is not the row's own."""

@@ -83,6 +83,25 @@ def test_a_control_that_is_answered_acquits_the_job_and_is_not_asked_for_every_r
     assert len(server.controls) <= 8
 
 
+def test_a_control_that_fails_for_another_reason_acquits_the_job() -> None:
+    class Other(Server):
+        async def try_out(self, ask: Ask) -> Unanswered | None:
+            return failing(message="min_tokens must be 1 or less")
+
+    assert run(Other(lambda _: True, failing(message="the prompt of 4097 tokens is too long"))) is None
+
+
+def test_numbers_and_names_do_not_make_failures_another_kind() -> None:
+    async def fail() -> Failure | None:
+        server = Server(lambda _: True, failing(403, "request req_7f is refused for 'c'"))
+        common = CommonFault(server.try_out)
+        for number in range(ALIKE):
+            await common.note_failure(ROW, failing(403, f"request req_{number}a is refused for 'u{number}'"))
+        return common.find(ROW)
+
+    assert asyncio.run(fail()) is not None
+
+
 def test_few_failures_or_failures_of_several_kinds_ask_no_control() -> None:
     server = Server(lambda _: True, failing())
     assert run(server, ALIKE - 1) is None
