@@ -61,6 +61,31 @@ IMPORTS = {
         "text;label\na,b;x\n",
         ['{"text": "a,b", "label": "x"}'],
     ),
+    "CSV that names its separator, as Excel writes it": (
+        "a.csv",
+        'sep=;\r\nid;prompt\r\n007;"a; b"\r\n008;c, d\r\n',
+        ['{"id": "007", "prompt": "a; b"}', '{"id": "008", "prompt": "c, d"}'],
+    ),
+    "CSV with bars": (
+        "a.csv",
+        "id|prompt\n1|a, b\n",
+        ['{"id": "1", "prompt": "a, b"}'],
+    ),
+    "CSV with rows and columns of separators": (
+        "a.csv",
+        "id,prompt,,\n1,a,,\n,,,\n2,b,,\n,,,\n",
+        ['{"id": "1", "prompt": "a"}', '{"id": "2", "prompt": "b"}'],
+    ),
+    "CSV with options as spreadsheets write them": (
+        "a.csv",
+        "prompt;temperature;ignore_eos\na;0,7;TRUE\n",
+        ['{"prompt": "a", "temperature": 0.7, "ignore_eos": true}'],
+    ),
+    "a document": (
+        "a.md",
+        "# One\r\n\r\ntwo\n",
+        ['{"file":"a.md","text":"# One\\n\\ntwo"}'],
+    ),
     "TSV": (
         "a.tsv",
         "text\tlabel\na,b\t\n",
@@ -185,4 +210,18 @@ def test_a_cell_under_an_options_name_is_what_the_option_takes(page: Page) -> No
     assert [json.loads(raw) for raw in raws(page)] == [
         {"prompt": "a", "temperature": 0.5, "stop": "12", "seed": 7, "note": "7"},
         {"prompt": "b", "stop": ["x", "y"], "seed": "high", "note": ""},
+    ]
+
+
+def test_each_of_several_documents_is_a_row(page: Page) -> None:
+    files = {"a.txt": "one\n\ntwo\n", "b.md": "three\nfour", "empty.txt": " \n"}
+    page.set_input_files(
+        "#file", [{"name": name, "mimeType": "text/plain", "buffer": text.encode()} for name, text in files.items()]
+    )
+    page.wait_for_selector("#import-dialog[open]")
+    expect(page.locator("#import-summary")).to_contain_text("2 rows")
+    page.click("#import-add")
+    assert [json.loads(raw) for raw in raws(page)] == [
+        {"file": "a.txt", "text": "one\n\ntwo"},
+        {"file": "b.md", "text": "three\nfour"},
     ]

@@ -2,13 +2,13 @@
 import { optionFault } from "../rules/values.js";
 import { OPTIONS } from "../../../scripts/page/kit/rules.js";
 
-/** Split `text` into records: {line, cells, error}. Lines count from 1; blank lines are left out. */
+/** Split `text` into records: {line, cells, error}. Lines count from 1; those of separators alone are left out. */
 export function parseCsv(text, separator) {
   const records = [];
   const cursor = { at: 0, line: 1 };
   while (cursor.at < text.length) {
     const record = readRecord(text, separator, cursor);
-    if (record.cells.length > 1 || record.cells[0] !== "" || record.quoted) records.push(record);
+    if (record.cells.some((cell) => cell !== "") || record.quoted) records.push(record);
   }
   return records;
 }
@@ -71,9 +71,15 @@ function countBreaks(text) {
   return count;
 }
 
-/** Guess the separator from the first line: the commonest of tab, comma and semicolon outside quotes. */
+/** Take off a first line `sep=;`, which names the separator: {separator, text, lines}. */
+export function namedSeparator(text) {
+  const named = /^"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)/.exec(text);
+  return named ? { separator: named[1], text: text.slice(named[0].length), lines: 1 } : { separator: null, text, lines: 0 };
+}
+
+/** Guess the separator from the first line: the commonest of tab, comma, semicolon and bar outside quotes. */
 export function guessSeparator(text) {
-  const counts = ["\t", ",", ";"].map((separator) => {
+  const counts = ["\t", ",", ";", "|"].map((separator) => {
     const cursor = { at: 0, line: 1 };
     return { separator, cells: text ? readRecord(text, separator, cursor).cells.length : 0 };
   });
@@ -90,7 +96,10 @@ export function recordsToRows(records, columns, width) {
       record.cells.length !== width
         ? `${record.cells.length} field${record.cells.length === 1 ? "" : "s"} where ${width} are expected`
         : null;
-    const members = pairs.map(([name, cell]) => memberOf(name, cell)).filter((member) => member !== null);
+    const members = pairs
+      .filter(([name, cell]) => cell !== "" || !/^column_\d+$/.test(name)) // a column without a name that holds nothing
+      .map(([name, cell]) => memberOf(name, cell))
+      .filter((member) => member !== null);
     return { raw: `{${members.join(", ")}}`, line: record.line, note: record.error ?? wrong };
   });
 }
@@ -100,12 +109,16 @@ function memberOf(name, cell) {
   const asText = `${JSON.stringify(name)}: ${JSON.stringify(cell)}`;
   if (!OPTIONS.has(name)) return asText;
   if (!cell.trim()) return null;
-  try {
-    if (optionFault(name, JSON.parse(cell), () => cell)) return asText;
-    return `${JSON.stringify(name)}: ${cell.trim().replace(/[\r\n]+/g, " ")}`;
-  } catch {
-    return asText;
+  const text = cell.trim();
+  for (const meant of [text, text.toLowerCase(), text.replace(/^(-?\d+),(\d+)$/, "$1.$2")]) {
+    try {
+      if (optionFault(name, JSON.parse(meant), () => meant)) continue;
+      return `${JSON.stringify(name)}: ${meant.replace(/[\r\n]+/g, " ")}`;
+    } catch {
+      // not JSON in this spelling
+    }
   }
+  return asText;
 }
 
 /** Name the columns: the header's cells, made unique, or column_1 and so on. */

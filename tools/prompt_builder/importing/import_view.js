@@ -56,6 +56,7 @@ export class ImportView {
       this.take({
         text,
         name,
+        documents: read.map((file, i) => ({ name: files[i].name, text: file.western ?? file.text })),
         note: read
           .map((file) => file.note)
           .filter(Boolean)
@@ -72,7 +73,7 @@ export class ImportView {
   take(source) {
     this.source = source;
     this.chosen = null;
-    byId("import-format").value = guessFormat(source.text, source.name);
+    byId("import-format").value = guessFormat(source.text, source.name, source.documents);
     this.look();
   }
 
@@ -84,6 +85,7 @@ export class ImportView {
     this.read = readText(western ?? this.source.text, format, {
       header: byId("import-header").checked,
       chosen: this.chosen,
+      documents: this.source.documents,
     });
     byId("import-header-box").hidden = !this.tabular;
     byId("import-columns").hidden = !this.tabular || this.read.columns.length === 0;

@@ -1,6 +1,6 @@
 // Turns text in any supported form into rows of JSON text. Pure: nothing is read or kept here.
 // A part is {raw, line, note, bytes}: one line of JSONL, where it stood, what was odd, and its bytes when they are not UTF-8.
-import { columnNames, guessSeparator, parseCsv, recordsToRows } from "./csv.js";
+import { columnNames, guessSeparator, namedSeparator, parseCsv, recordsToRows } from "./csv.js";
 import { items, onOneLine, skipSpace, valueEnd } from "../../../scripts/page/kit/jsontext.js";
 import { findFault } from "../rules/jsonfault.js";
 import { isBlank, stripped } from "../rules/rules.js";
@@ -11,18 +11,24 @@ export const FORMATS = [
   { value: "csv", label: "CSV: comma-separated columns" },
   { value: "tsv", label: "TSV: tab-separated columns" },
   { value: "lines", label: "Plain text: one prompt a line" },
+  { value: "documents", label: "Text documents: one row a file" },
 ];
 
 const BY_ENDING = { jsonl: "jsonl", ndjson: "jsonl", csv: "csv", tsv: "tsv", tab: "tsv", txt: "lines", md: "lines" };
 
-/** Guess the format from the file's name and from how the text begins. */
-export function guessFormat(text, name = "") {
+const DOCUMENT = /\.(txt|text|md|markdown)$/i;
+
+/** Guess the format from the files' names and from how the text begins. */
+export function guessFormat(text, name = "", documents = []) {
+  if (documents.length > 1 && documents.every((each) => DOCUMENT.test(each.name))) return "documents";
+  if (documents.length === 1 && /\.(md|markdown)$/i.test(documents[0].name)) return "documents";
   const ending = /\.([a-z]+)(?:\.gz)?$/i.exec(name)?.[1].toLowerCase();
   const start = text.slice(0, 100_000).trimStart();
   if (start.startsWith("[")) return isJsonLine(start) && /\n\s*\S/.test(start) ? "jsonl" : "array";
   if (start.startsWith("{")) return isPretty(start) ? "array" : "jsonl";
   if (BY_ENDING[ending] && BY_ENDING[ending] !== "lines") return BY_ENDING[ending];
   if (BY_ENDING[ending]) return looksTabular(start, "\t") ? "tsv" : "lines";
+  if (/^"?sep=.("|\s)/.test(start)) return "csv";
   return looksTabular(start, "\t") ? "tsv" : looksTabular(start, ",") ? "csv" : "lines";
 }
 
@@ -50,6 +56,7 @@ function looksTabular(text, separator) {
 /** Read text as `format`: {parts, blank, columns}. `options` chooses separator, header and columns for tables. */
 export function readText(text, format, options = {}) {
   if (format === "array") return readArray(text);
+  if (format === "documents") return readDocuments(options.documents?.length ? options.documents : [{ name: "", text }]);
   if (format === "csv" || format === "tsv") return readTable(text, format, options);
   return format === "lines" ? readLines(text) : readJsonl(text);
 }
@@ -71,9 +78,22 @@ function readLines(text) {
   return read;
 }
 
+/** Make a row of each document: its name and its text. */
+function readDocuments(documents) {
+  const found = documents
+    .map(({ name, text }, i) => ({ name, text: stripped(text).replace(/\r\n/g, "\n").replace(/\n+$/, ""), line: i + 1 }))
+    .filter(({ text }) => text.trim() !== "");
+  const parts = found.map(({ name, text, line }) => {
+    const row = name ? { file: name, text } : { text };
+    return { raw: JSON.stringify(row), line, note: null };
+  });
+  return { parts, blank: documents.length - parts.length, columns: [] };
+}
+
 function readTable(text, format, { separator, header = true, chosen = null }) {
-  const plain = stripped(text);
-  const records = parseCsv(plain, separator ?? (format === "tsv" ? "\t" : guessSeparator(plain)));
+  const named = namedSeparator(stripped(text));
+  const wanted = separator ?? named.separator ?? (format === "tsv" ? "\t" : guessSeparator(named.text));
+  const records = parseCsv(named.text, wanted).map((record) => ({ ...record, line: record.line + named.lines }));
   const columns = columnNames(records, header);
   const picks = chosen ?? columns.map((name, index) => ({ index, name }));
   const parts = recordsToRows(header ? records.slice(1) : records, picks, columns.length);
