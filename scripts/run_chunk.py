@@ -176,6 +176,7 @@ class Chunk:
             parameters=parameters.record(values),
             terms=self._terms,
             served=self._served,
+            placement=self._note.why,
         )
 
     def _pending(self, answered: Container[int]) -> Iterator[Pending]:

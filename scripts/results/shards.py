@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,7 +41,7 @@ class Header:
     """What a shard is about. `lines` is the chunk, `prompts` and `block_size` are the whole job's request.
 
     `parameters` are those of the job that are recorded; `terms` and `served` are what its questions were made of.
-    Shards of earlier releases have none.
+    `placement` says on which GPUs the session's servers ran, and why. Shards of earlier releases have none of these.
     """
 
     input_sha256: str
@@ -57,6 +57,7 @@ class Header:
     parameters: dict[str, Any] = field(default_factory=dict)
     terms: Terms | None = None
     served: Served | None = None
+    placement: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the header line's object."""
@@ -64,7 +65,8 @@ class Header:
         source = {name.removeprefix("input_"): whole.pop(name) for name in list(whole) if name.startswith("input_")}
         terms, served = whole.pop("terms"), whole.pop("served")
         asks = {"asks": {**terms.as_json(), "served": served.as_json()}} if terms and served else {}
-        return {"shard": VERSION, "input": source, **whole, **asks}
+        placement = whole.pop("placement")
+        return {"shard": VERSION, "input": source, **whole, **({"placement": placement} if placement else {}), **asks}
 
     @classmethod
     def from_json(cls, value: Any) -> Header:
@@ -81,7 +83,9 @@ class Header:
                 raise ShardError(f"its header has no proper {name!r}")
         recorded = parameters.read_record(found.get("parameters"))
         terms, served = _read_terms(found.get("asks"))
-        return cls(**{name: _clean(found[name]) for name in _HEADER}, parameters=recorded, terms=terms, served=served)
+        placement = found.get("placement") if isinstance(found.get("placement"), str) else ""
+        more = {"parameters": recorded, "terms": terms, "served": served, "placement": _clean(placement)}
+        return cls(**{name: _clean(found[name]) for name in _HEADER}, **more)
 
     def chunk(self) -> Lines:
         """Return the lines of this shard's chunk. Raises ShardError."""
@@ -105,7 +109,9 @@ def _clean(value: Any) -> Any:
 
 
 _KINDS = {"str": str, "int": int, "float": float}
-_HEADER = {each.name: _KINDS[str(each.type)] for each in fields(Header) if each.type in _KINDS}
+_HEADER = {
+    each.name: _KINDS[str(each.type)] for each in fields(Header) if each.type in _KINDS and each.default is MISSING
+}
 
 
 @dataclass(frozen=True, slots=True)

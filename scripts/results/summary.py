@@ -96,6 +96,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "finished": _write_time(max(last for _, last in spans)) if spans else None,
         "workers": len({shard.header.worker for shard in merge.used}),
         "shards": len(merge.used),
+        "placement": sorted({shard.header.placement for shard in merge.used} - {""}),
         "parameters": parameters.record(values),
         "records": {
             "total": counts.succeeded + counts.failed,

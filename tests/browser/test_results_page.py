@@ -56,6 +56,7 @@ def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_pa
         run = page.locator("#run").inner_text()
         assert "MaxTokens\n256" in run
         assert "9f2c9f2c" in run
+        assert "GPUs\n4 copies of the model" in run
 
 
 def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(

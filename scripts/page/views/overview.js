@@ -118,6 +118,7 @@ export function howItWasRun(summary) {
     ["SHA-256 of it", input.sha256],
     ["Started", moment(summary.started)],
     ["Finished", moment(summary.finished)],
+    ["GPUs", (summary.placement || []).join("; ")],
     ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]),
     ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
     ...(records.total

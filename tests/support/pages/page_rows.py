@@ -167,6 +167,7 @@ def summary(requested: int, *, failed: int = 1, truncated: int = 0, **more: Any)
         "started": "2025-11-29T17:00:00Z",
         "finished": "2025-11-29T17:04:12Z",
         "workers": 3,
+        "placement": ["4 copies of the model, each on 1 GPU: it needs 17.2 GiB and a server takes 20.2 GiB of a GPU"],
         "parameters": {
             "ModelName": "Qwen/Qwen2.5-7B-Instruct",
             "MaxTokens": 256,

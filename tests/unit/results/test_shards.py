@@ -156,6 +156,13 @@ def test_a_header_of_other_types_is_refused(name: str, value: Any) -> None:
         Header.from_json(whole)
 
 
+@pytest.mark.parametrize(("told", "taken"), [("4 copies", "4 copies"), (None, ""), (7, ""), (["x"], "")])
+def test_where_servers_ran_is_told_and_a_shard_without_it_is_one(told: Any, taken: str) -> None:
+    assert "placement" not in HEADER.as_json()
+    assert Header.from_json({**HEADER.as_json(), "placement": told}).placement == taken
+    assert Header.from_json(replace(HEADER, placement="4 copies").as_json()).placement == "4 copies"
+
+
 @pytest.mark.parametrize(
     ("told", "taken"),
     [
