@@ -1,4 +1,4 @@
-"""Names that every vLLM this bundle claims understands: server flags, environment variables and routes.
+"""Names that every vLLM this bundle claims understands, flags, variables and routes, and rules that it keeps to.
 
 Run by a maintainer when another vLLM is to be claimed, with the unpacked source distribution of each version:
 
@@ -21,6 +21,9 @@ from pathlib import Path
 OPTIONS = ("vllm/engine/arg_utils.py", "vllm/entrypoints/**/cli_args.py")
 VARIABLES = ("vllm/envs.py",)
 SERVER = ("vllm/entrypoints/**/*.py",)
+CONFIGURATION = ("vllm/config/model.py", "vllm/config/scheduler.py")
+LAYERS = ("vllm/model_executor/layers/linear.py",)
+CHECKS = {"verify_with_parallel_config", "verify_max_model_len"}  # what refuses a split, and a batch
 
 
 def nodes(root: Path, patterns: tuple[str, ...]) -> Iterator[ast.AST]:
@@ -74,11 +77,34 @@ def modules(root: Path) -> set[str]:
     return {".".join(path.relative_to(root).with_suffix("").parts) for path in files}
 
 
+def rules(root: Path) -> set[str]:
+    """Return the conditions by which a split or a batch is refused, what a split divides, and what a class is for."""
+    found = set()
+    for node in nodes(root, CONFIGURATION):
+        if isinstance(node, ast.FunctionDef) and node.name in CHECKS:
+            found |= {f"{node.name} refuses: {condition}" for condition in refused_by(node)}
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_SUFFIX_TO_DEFAULTS" and node.value:
+            found |= {f"{suffix}: {runner}" for suffix, (runner, _) in ast.literal_eval(node.value)}
+    for node in nodes(root, LAYERS):
+        if isinstance(node, ast.ClassDef) and node.name == "QKVParallelLinear":
+            calls = (ast.unparse(call) for call in ast.walk(node) if isinstance(call, ast.Call))
+            found |= {f"{node.name} splits by: {call}" for call in calls if call.startswith("divide(")}
+    return found
+
+
+def refused_by(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the conditions under which a function raises at once."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.If) and any(isinstance(step, ast.Raise) for step in node.body):
+            yield ast.unparse(node.test)
+
+
 KINDS: dict[str, Callable[[Path], set[str]]] = {
     "flags": flags,
     "environment": environment,
     "routes": routes,
     "modules": modules,
+    "rules": rules,
 }
 
 
@@ -89,7 +115,7 @@ def common(versions: dict[str, Path]) -> dict[str, list[str]]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the names that the given versions share, as JSON."""
+    """Print the names and rules that the given versions share, as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="+", metavar="VERSION=FOLDER")
     pairs = [source.partition("=")[::2] for source in parser.parse_args(argv).sources]

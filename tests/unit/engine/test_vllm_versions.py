@@ -119,12 +119,27 @@ def test_the_oldest_and_the_newest_vllm_that_are_claimed_were_read() -> None:
     assert (KNOWN["versions"][0], KNOWN["versions"][-1]) == ("0.19.0", "0.33.0")
 
 
+SUFFIXES = '_SUFFIX_TO_DEFAULTS: list = [("ForCausalLM", ("generate", "none"))]\n'
+REFUSING = """
+def verify_max_model_len(self, length):
+    if self.FLAG:
+        raise ValueError
+    if length > 1:
+        raise ValueError
+    if length > 2:
+        return
+"""
+
+
 def sources(folder: Path, *, flag: str) -> Path:
     """Write the least that can be taken for vLLM's sources."""
     files = {
         "vllm/engine/arg_utils.py": f'group.add_argument(\n    "{flag}", "-x", **kwargs[0])\nparser.add_argument("x")',
         "vllm/entrypoints/openai/cli_args.py": 'class FrontendArgs(Base):\n    api_key: str = ""\n    other = 1',
         "vllm/entrypoints/openai/api_server.py": '@router.post(\n    "/v1/x",\n)\ndef f(): ...\n' + RUNNABLE,
+        "vllm/config/model.py": SUFFIXES + REFUSING.replace("FLAG", flag.strip("-")),
+        "vllm/config/scheduler.py": "",
+        "vllm/model_executor/layers/linear.py": "class QKVParallelLinear:\n    heads = divide(heads, ways)",
         "vllm/envs.py": 'A = {"VLLM_A": 1, "VLLM_": 2}',
     }
     for name, text in files.items():
@@ -144,6 +159,11 @@ def test_names_are_read_off_the_sources(tmp_path: Path, capsys: pytest.CaptureFi
         "environment": ["VLLM_A"],
         "routes": ["/v1/x"],
         "modules": ["vllm.entrypoints.openai.api_server"],
+        "rules": [
+            "ForCausalLM: generate",
+            "QKVParallelLinear splits by: divide(heads, ways)",
+            "verify_max_model_len refuses: length > 1",
+        ],
     }
 
 
