@@ -13,6 +13,7 @@ CUT_OFF = frozenset(  # finish reasons of answers that met a limit
     | {"model_context_window_exceeded", "model_length", "context_length_exceeded"}
 )
 GIVEN_UP = frozenset({"abort", "aborted", "cancelled", "canceled"})  # by the engine itself: it is no whole answer
+_REFUSALS = frozenset({"refusal", "content_filter", "SAFETY"})  # ends of answers that were declined or filtered
 _TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
 _REASON_LIMIT = 100  # characters
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_text"})
@@ -87,13 +88,12 @@ def is_empty(body: Any) -> bool:
     if isinstance(choices := body.get("choices"), list):
         return bool(choices) and not any(map(_says_something, choices))
     if body.get("object") == "response":
-        items = [item for item in body.get("output") or () if isinstance(item, dict)]
-        parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
+        items = _objects(body.get("output"))
+        parts = [part for item in items if item.get("type") == "message" for part in _objects(item.get("content"))]
         return not any(map(_own_text, parts)) and not any("call" in str(item.get("type")) for item in items)
     if body.get("type") == "message" and isinstance(blocks := body.get("content"), list):
-        return not any(_own_text(block).strip() for block in blocks) and "tool_use" not in [
-            block.get("type") for block in blocks if isinstance(block, dict)
-        ]
+        calls = any(block.get("type") == "tool_use" for block in _objects(blocks))
+        return not calls and not any(_own_text(block).strip() for block in blocks)
     return False
 
 
@@ -106,3 +106,19 @@ def _says_something(choice: Any) -> bool:
         return bool(str(choice.get("text") or "").strip())
     told = read_content(message.get("content"))[0].strip()
     return bool(told or any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")))
+
+
+def is_refused(body: Any) -> bool:
+    """Tell whether the model declined to answer, or its answer was filtered, in any API's way of saying so."""
+    if not isinstance(body, dict):
+        return False
+    if _REFUSALS & set(read_ends(body)):
+        return True
+    told = [choice.get("message") for choice in _objects(body.get("choices"))]
+    told += [part for item in _objects(body.get("output")) for part in _objects(item.get("content"))]
+    return any(bool(each.get("refusal")) for each in _objects(told))
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, of any other value none."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -26,6 +26,7 @@ class Counts:
     blank: int = 0
     truncated: int = 0
     empty: int = 0
+    refused: int = 0
     shared: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -51,6 +52,7 @@ class Counts:
         self.succeeded += 1
         self.truncated += head.get("finish") in CUT_OFF
         self.empty += bool(head.get("empty"))
+        self.refused += bool(head.get("refused"))
         if head.get("shared"):  # its tokens are counted with the line that was asked
             self.shared += 1
             return
@@ -81,6 +83,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "rerun": _find_rerun(counts),
         "truncated": counts.truncated,
         "empty": counts.empty,
+        "refused": counts.refused,
         "shared": counts.shared,
         "prompt_tokens": counts.prompt_tokens,
         "completion_tokens": counts.completion_tokens,

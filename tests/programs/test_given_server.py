@@ -11,7 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from engine.address import Address
 from engine.given import ask_given
-from support.fake_server import ROUTES, FakeServer, Fault
+from support.fake_server import ROUTES, Asked, FakeServer, Fault
 from support.programs import Session, outcome, rows
 
 
@@ -130,3 +130,23 @@ def test_a_context_length_that_is_no_number_is_none(tmp_path: Path) -> None:
         models = {"data": [{"id": server.model, "max_model_len": "4096"}]}
         server.pages["/v1/models"] = Fault(body=json.dumps(models).encode())
         assert answered_by(server, tmp_path) == "echo: a"
+
+
+def test_empty_and_refused_answers_are_counted(tmp_path: Path) -> None:
+    messages = {
+        "a": {"content": None, "reasoning": "hm"},
+        "b": {"content": None, "refusal": "No."},
+        "c": {"content": "yes"},
+    }
+
+    def say(asked: Asked) -> Fault | None:
+        choice = {"index": 0, "message": messages.get(asked.text), "finish_reason": "stop"}
+        return Fault(body=json.dumps({"choices": [choice]}).encode()) if asked.text in messages else None
+
+    with FakeServer(say) as server:
+        session = Session(tmp_path, rows("abc"), server.url)
+        session.start().check()
+        session.chunk().check()
+        session.aggregate().check()
+    counts = session.summary()
+    assert (counts["succeeded"], counts["empty"], counts["refused"]) == (3, 1, 1)

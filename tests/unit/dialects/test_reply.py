@@ -11,7 +11,7 @@ from asking.reading import read_answer
 from asking.unanswered import Unanswered
 from dialects.answers import check_schema, read_results
 from dialects.exchange import Answer, Ask
-from dialects.reply import CUT_OFF, read_content, read_count, read_end
+from dialects.reply import CUT_OFF, is_empty, is_refused, read_content, read_count, read_end
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from job.defaults import Defaults
 from rows.errors import RowError
@@ -174,3 +174,43 @@ def test_half_an_answer_of_an_engine_that_gave_up_is_asked_again(body: dict[str,
     with pytest.raises(Unanswered) as raised:
         read_answer(CHAT, 200, json.dumps(body).encode(), {})
     assert (raised.value.failure.code, raised.value.passing) == ("aborted", True)
+
+
+def response(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"object": "response", "output": [{"type": "message", "content": list(parts)}], **more}
+
+
+REFUSAL = {"type": "refusal", "refusal": "I cannot."}
+
+
+@pytest.mark.parametrize(
+    ("body", "empty", "refused"),
+    [
+        ({"choices": [choice("yes")]}, False, False),
+        ({"choices": [choice("")]}, True, False),
+        ({"choices": [choice(None, reasoning="hm", end="length")]}, True, False),
+        ({"choices": [choice([{"type": "thinking", "thinking": "hm"}])]}, True, False),
+        ({"choices": [choice(" \n")]}, True, False),
+        ({"choices": [choice(""), choice("yes")]}, False, False),
+        ({"choices": [choice(None, tool_calls=[{"id": "1"}])]}, False, False),
+        ({"choices": [choice(None, refusal="I cannot.")]}, False, True),
+        ({"choices": [choice("", end="content_filter")]}, True, True),
+        ({"choices": [{"text": "", "finish_reason": "stop"}]}, True, False),
+        ({"choices": [{"text": "yes"}]}, False, False),
+        (response({"type": "output_text", "text": "yes"}), False, False),
+        (response({"type": "output_text", "text": ""}), True, False),
+        (response(REFUSAL), True, True),
+        ({"object": "response", "output": [{"type": "function_call", "name": "f"}]}, False, False),
+        ({"type": "message", "content": [], "stop_reason": "refusal"}, True, True),
+        ({"type": "message", "content": [{"type": "text", "text": "yes"}], "stop_reason": "end_turn"}, False, False),
+        ({"type": "message", "content": [{"type": "tool_use", "name": "f"}]}, False, False),
+        ({"data": [{"embedding": [1.0]}]}, False, False),
+        ({"choices": None}, False, False),
+        ({"choices": [5]}, False, False),
+        ({"object": "response", "output": [{"type": "message", "content": "x"}]}, True, False),
+        ("a text", False, False),
+        ([], False, False),
+    ],
+)
+def test_answers_that_hold_nothing_or_a_refusal_are_told(body: Any, *, empty: bool, refused: bool) -> None:
+    assert (is_empty(body), is_refused(body)) == (empty, refused)
