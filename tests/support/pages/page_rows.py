@@ -142,6 +142,21 @@ def prompt_rows(
         yield prompt_row(line, rand, failed=line in failed, words=words)
 
 
+def object_rows(count: int, *, seed: int = 5) -> Iterator[PageRow]:
+    """Yield `count` reviews whose answers are JSON objects."""
+    rand = random.Random(seed)
+    for line in range(1, count + 1):
+        answer = {
+            "sentiment": rand.choice(("positive", "mixed", "negative")),
+            "topics": rand.sample(("quality", "price", "delivery", "service", "use"), rand.randint(1, 3)),
+            "score": round(rand.random(), 3),
+            "note": sentence_text(rand, 24),
+        }
+        own = {"id": f"{line:06d}", "prompt": sentence_text(rand, 80), "stars": rand.randint(1, 5)}
+        counts = {"finish_reason": "stop", "prompt_tokens": 90, "completion_tokens": 60}
+        yield page_row(line, {**own, "generated_text": json.dumps(answer), **counts}, rand)
+
+
 def summary(requested: int, *, failed: int = 1, truncated: int = 0, **more: Any) -> dict[str, Any]:
     """Return a summary.json that fits such rows."""
     return {
