@@ -15,6 +15,7 @@ whole or not at all. .xlsx needs openpyxl, .parquet pyarrow. Exit status 1, with
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from table.parquet import ParquetWriter
 from table.writers import CsvWriter, JsonlWriter, TableError, Writer, XlsxWriter
 
 FORMS = (".xlsx", ".csv", ".parquet", ".jsonl")
+LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow"}
 NAMED = 12  # columns that the last lines name
 _CUT = (("cell is", "it"), ("cells are", "them"))
 
@@ -101,12 +103,32 @@ def _tell(census: Census, columns: Sequence[Column], writer: Writer, *, details:
     return told
 
 
-def check_output(output: Path, results: Path) -> None:
-    """Raise TableError for a file that cannot be the table."""
+def check_form(output: Path) -> None:
+    """Raise TableError for a file whose form is unknown, or cannot be written here for want of a library."""
     if output.suffix.lower() not in FORMS:
         raise TableError(f"{output} does not say its form; name it *{', *'.join(FORMS)}")
-    if output.resolve() == results.resolve():
-        raise TableError(f"{output} is the file to read; give the table another name")
+    library = LIBRARIES.get(output.suffix.lower())
+    if library and not importlib.util.find_spec(library):
+        form = output.suffix.lower()
+        raise TableError(
+            f"writing {form} needs {library}, which this Python lacks: pip install {library} (or write .csv)"
+        )
+
+
+def make_table(results: Path, output: Path, *, like: str = "", details: bool = False) -> int:
+    """Write a table and say what it holds; return 0, or 1 with the reason told."""
+    try:
+        check_form(output)
+        found = find_results(results)
+        if output.resolve() == found.resolve():
+            print(f"to_table: {output} is the file to read; give the table another name", file=sys.stderr)
+            return 1
+        told = write_table(found, output, read_like(like) if like else None, details=details)
+    except (TableError, RowsError, OSError) as error:
+        print(f"to_table: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(told), file=sys.stderr)
+    return 0
 
 
 def _count(number: int, one: str, many: str = "") -> str:
@@ -130,16 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the table that the command line asks for; return 0, or 1 with the reason told."""
     asked = build_parser().parse_args(argv)
-    try:
-        results = find_results(asked.results)
-        check_output(asked.output, results)
-        like = read_like(asked.like) if asked.like else None
-        told = write_table(results, asked.output, like, details=asked.details)
-    except (TableError, RowsError, OSError) as error:
-        print(f"to_table: {error}", file=sys.stderr)
-        return 1
-    print("\n".join(told), file=sys.stderr)
-    return 0
+    return make_table(asked.results, asked.output, like=asked.like, details=asked.details)
 
 
 if __name__ == "__main__":

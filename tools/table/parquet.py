@@ -22,12 +22,9 @@ class ParquetWriter(Writer):
     """Groups of rows, each written when it is full. Own columns have the types of the file that they are like."""
 
     def __init__(self, path: Path, columns: Sequence[Column], like: Like) -> None:
-        try:
-            import pyarrow as pa
-            from pyarrow import parquet
-        except ImportError:
-            told = "writing .parquet needs pyarrow, which this Python lacks: pip install pyarrow (or write .csv)"
-            raise TableError(told) from None
+        import pyarrow as pa  # an optional library: to_table.py has looked for it
+        from pyarrow import parquet
+
         self._arrow, self._columns = pa, columns
         given = [like.types.get(column.heading) if column.part == "own" else None for column in columns]
         self._types = [kind or self._infer(column.kinds) for kind, column in zip(given, columns, strict=True)]

@@ -115,12 +115,9 @@ class XlsxWriter(Writer):
     """A workbook of one sheet, its first row the headings."""
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        try:
-            import openpyxl
-            from openpyxl.cell import WriteOnlyCell
-        except ImportError:
-            told = "writing .xlsx needs openpyxl, which this Python lacks: pip install openpyxl (or write .csv)"
-            raise TableError(told) from None
+        import openpyxl  # an optional library: to_table.py has looked for it
+        from openpyxl.cell import WriteOnlyCell
+
         if len(columns) > COLUMNS_OF_A_SHEET:
             raise TableError(f"a sheet holds {COLUMNS_OF_A_SHEET:,} columns, these are {len(columns):,}; write .jsonl")
         self._path, self._rows, self._make = path, 0, WriteOnlyCell
