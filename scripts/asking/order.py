@@ -1,11 +1,13 @@
 """In which order rows are asked: the longest answers first and equal beginnings together, a window of rows at a time.
 
 A long answer that begins last leaves the server with one row to do; rows that begin alike share what the server has
-computed of them. A window bounds the memory.
+computed of them. So limits of tokens count by classes, within which rows go by what is read first of them, whatever
+their seeds and other options are. A window bounds the memory.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from asking.pending import Pending
@@ -13,13 +15,29 @@ from engine import routes
 from job.options import budget_of
 
 WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
+BEGINNING = 4096  # characters by which rows are told apart
+# What a server makes a prompt of, in the order in which it is read; another model shares nothing.
+_READ = ("model", "tools", "system", "instructions", "messages", "prompt", "input", "query", "text_1", "queries")
 
 
 def arrange(asks: Iterator[Pending]) -> Iterator[Pending]:
     """Yield all rows, taking no more than a window of them at once."""
     while window := _window(asks):
-        window.sort(key=lambda pending: (-_budget(pending), pending.encoded))
+        window.sort(key=_key)
         yield from window
+
+
+def _key(pending: Pending) -> tuple[int, str, int]:
+    """Return what a row is sorted by: a class of limits, each four times the next, then its beginning and its limit."""
+    budget = _budget(pending)
+    return -((budget.bit_length() + 1) // 2), _beginning(pending), -budget
+
+
+def _beginning(pending: Pending) -> str:
+    try:
+        return json.dumps([pending.ask.body.get(name) for name in _READ], ensure_ascii=False)[:BEGINNING]
+    except RecursionError:  # nested as deeply as could just be sent
+        return ""
 
 
 def _window(asks: Iterator[Pending]) -> list[Pending]:
