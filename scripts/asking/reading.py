@@ -7,10 +7,8 @@ where subtitles were asked for, errors under 200, and the word that a request wa
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from asking.stream import join_stream
@@ -20,12 +18,11 @@ from dialects.reply import is_given_up
 from engine import refusals, routes
 from host import transfer
 from rows.errors import CODES, QUOTA_USED_UP
-from rows.row import escape_separators, quote, shorten
+from rows.row import escape_separators, quote, quote_finite, shorten
 
 _RESULTS = frozenset({"choices", "data", "output", "content", "results"})  # one of these is in an answer
 _CODES = {code.status: name for name, code in CODES.items() if code.status}
 _WAITS = frozenset({"queued", "in_progress", "in_queue", "pending", "processing", "accepted"})
-_NO_NUMBERS = re.compile(rb"NaN|Infinity|\d[eE]\+?\d{3}")  # what may be a number that JSON or a double has not
 
 
 def read_answer(route: str, status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
@@ -74,7 +71,7 @@ def _read_body(content: bytes, kind: str) -> tuple[str, Any, bool]:
     """
     if kind == "text/event-stream" or content.lstrip()[:6] in (b"data: ", b"event:"):
         value = join_stream(content.decode("utf-8-sig", "replace"))
-        return escape_separators(json.dumps(value, ensure_ascii=False, allow_nan=False)), value, False
+        return quote_finite(value), value, False
     return read_json(content)
 
 
@@ -86,26 +83,15 @@ def read_json(content: bytes) -> tuple[str, Any, bool]:
     holes: list[str] = []
     try:
         text = content.decode("utf-8-sig").strip()
-        if _NO_NUMBERS.search(content):
-            value = json.loads(text, parse_constant=holes.append, parse_float=partial(_read_float, holes))
-        else:
-            value = json.loads(text)
+        value = json.loads(text, parse_constant=holes.append)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(value, dict | list):
         raise ValueError("not an object")  # noqa: TRY004 - the caller asks whether the bytes are an answer
     if holes:
-        return escape_separators(json.dumps(value, ensure_ascii=False)), value, True
+        return quote_finite(value), value, True
     one_line = text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
     return escape_separators(one_line), value, False
-
-
-def _read_float(holes: list[str], text: str) -> float | None:
-    value = float(text)
-    if abs(value) != float("inf"):
-        return value
-    holes.append(text)
-    return None
 
 
 def _lacks_numbers(value: Any) -> bool:

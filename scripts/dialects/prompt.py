@@ -19,7 +19,7 @@ from engine.facts import Served
 from job.defaults import Defaults
 from job.options import OPTIONS, check_options, is_read
 from rows.errors import RowError
-from rows.row import Row, quote, shorten
+from rows.row import Row, quote_finite, shorten
 
 NAME = "prompt"
 MARKS = Marks(added=frozenset({"error"}))  # what no other dialect claims
@@ -186,7 +186,7 @@ def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:
     """Return the results of the row's endpoint."""
     results = answers.read_results(ask, answer, defaults)
     answers.check_schema(ask, answer, defaults)
-    return {name: quote(value) for name, value in results.items()}
+    return {name: quote_finite(value) for name, value in results.items()}
 
 
 def read_failure(failure: Failure) -> dict[str, str]:

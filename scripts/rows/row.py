@@ -8,6 +8,7 @@ Nothing here knows a dialect.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -85,6 +86,22 @@ def quote(value: Any) -> str:
     except UnicodeEncodeError:  # a lone surrogate stays an escape
         return json.dumps(value, allow_nan=False)
     return escape_separators(text)
+
+
+def quote_finite(value: Any) -> str:
+    """Return the JSON text of a value, NaN and infinity in it as null."""
+    try:
+        return quote(value)
+    except ValueError:
+        return quote(_make_finite(value))
+
+
+def _make_finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _make_finite(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(_make_finite, value))
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def escape_separators(text: str) -> str:

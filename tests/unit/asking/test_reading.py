@@ -137,8 +137,7 @@ def test_a_number_that_is_none_is_null_in_a_text_s_margins() -> None:
     )
     answer = read(content)
     assert answer.body["choices"][0] == {"message": {"content": "NaN 1e400"}, "logprobs": None}
-    assert json.loads(answer.text) == answer.body
-    assert answer.body["usage"] == {"completion_tokens": None}
+    assert json.loads(answer.text)["usage"] == {"completion_tokens": None}
 
 
 def test_a_body_whose_texts_only_speak_of_such_numbers_stays_as_it_is() -> None:

@@ -183,3 +183,9 @@ def test_an_option_named_like_a_result_stays_an_option() -> None:
     row = {"prompt": "x", "logprobs": True}
     assert asked(row).body["logprobs"] is True
     assert answered(row, chat_body("good"))["logprobs"] is True
+
+
+def test_a_number_that_no_double_holds_is_null_in_the_row() -> None:
+    body = chat_body("yes")
+    body["choices"][0]["logprobs"] = {"content": [{"logprob": float("-inf")}]}
+    assert answered({"prompt": "x"}, body)["logprobs"] == {"content": [{"logprob": None}]}
