@@ -71,6 +71,10 @@ ENGINE = {
         "another program uses this GPU alone",
     ),
     "too little main memory": (SMALL, "lower GpuMemoryUtilization"),
+    "a context beyond the model's own": (
+        "ValueError: max_model_len (4096) is greater than the derived max_model_len (max_position_embeddings=256 or",
+        "MaxModelLen is 4096, and the model's own limit is 256: lower MaxModelLen to that",
+    ),
     "a context that does not fit": (CONTEXT, "the longest context that fits is 256 tokens: lower MaxModelLen"),
     "no memory for the context": (
         "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`",
