@@ -134,8 +134,7 @@ def read_refusal(status: int, content: bytes, headers: Mapping[str, str], key: s
         elsewhere = headers.get("location", "?").partition("?")[0]  # a query may hold a secret
         words = f"the server answers elsewhere, at {elsewhere}; set ServerUrl to that address"
     code, passing = _meaning(status, words)
-    if len(key) > 3:
-        words, body = words.replace(key, "***"), body.replace(key, "***")
+    words, body = refusals.hide_key(words, key), refusals.hide_key(body, key)
     failure = Failure(code, words[:MESSAGE_LIMIT], status, body=body if isinstance(value, dict) else "")
     return Unanswered(failure, passing=passing, after=refusals.read_after(headers.get("retry-after")))
 

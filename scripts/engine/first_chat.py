@@ -41,13 +41,10 @@ class Refused(Exception):
         self.status, self.words, self.after = status, words, after
 
     @classmethod
-    def read(cls, error: urllib.error.HTTPError) -> Refused:
-        """Return what an HTTP error says."""
-        return cls(
-            error.code,
-            refusals.read_words(error.read(), error.code),
-            refusals.read_after(error.headers.get("Retry-After")),
-        )
+    def read(cls, error: urllib.error.HTTPError, key: str) -> Refused:
+        """Return what an HTTP error says, without the key."""
+        words = refusals.hide_key(refusals.read_words(error.read(), error.code), key)
+        return cls(error.code, words, refusals.read_after(error.headers.get("Retry-After")))
 
     @property
     def is_rows_own(self) -> bool:
@@ -60,7 +57,7 @@ def post(address: Address, route: str, body: dict[str, Any], timeout: float = PR
     try:
         answer = address.post(route, body, timeout)
     except urllib.error.HTTPError as error:
-        raise Refused.read(error) from None
+        raise Refused.read(error, address.key) from None
     except json.JSONDecodeError as error:
         if not error.doc.lstrip().startswith(("data:", "event:")):
             raise

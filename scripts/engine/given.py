@@ -140,7 +140,7 @@ def _ask_models(address: Address) -> _List:
     try:
         listed = read_models(address.get("/v1/models"))
     except urllib.error.HTTPError as error:
-        refused = Refused.read(error)
+        refused = Refused.read(error, address.key)
         if 300 <= refused.status < 400:
             where = (error.headers.get("Location") or "?").partition("?")[0].removesuffix("/models")
             raise ServerError(

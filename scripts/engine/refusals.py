@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 MAX_TOKENS, MAX_COMPLETION_TOKENS = LIMITS = ("max_tokens", "max_completion_tokens")  # names of a chat's limit
+KEY_LENGTH = 4  # characters; a shorter key, such as "none", stands in words that are not it
 WORDS_LIMIT = 2_000  # characters of a server's words that are kept
 _ACCOUNT_STATUS = frozenset({401, 402})
 _REFUSING = frozenset({400, 413, 422})
@@ -134,6 +135,11 @@ def read_words(content: bytes, status: int | None) -> str:
     if words:
         return words[:WORDS_LIMIT]
     return f"HTTP {status}, without a word" if status else "no word"
+
+
+def hide_key(text: str, key: str) -> str:
+    """Return a server's words without the key, which some repeat."""
+    return text.replace(key, "***") if len(key) >= KEY_LENGTH else text
 
 
 def read_after(text: str | None) -> float | None:

@@ -95,6 +95,13 @@ def test_a_name_that_no_server_has_is_refused_at_once(tmp_path: Path) -> None:
     Session(tmp_path, rows(["a"]), "http://no-such-host.invalid:8000").start().refused("no-such-host.invalid")
 
 
+def test_a_key_that_the_server_repeats_is_not_shown(tmp_path: Path) -> None:
+    with scripted(status(401, b'{"error": {"message": "Incorrect API key provided: sk-NobodySees."}}')) as server:
+        session = Session(tmp_path, rows(["a"]), server.base)
+        session.environment["OPENAI_API_KEY"] = "sk-NobodySees"
+        assert "NobodySees" not in session.start().text
+
+
 def test_a_redirect_is_refused_with_the_address_to_set(tmp_path: Path) -> None:
     with scripted(status(301, Location="https://elsewhere.test/v1/models?token=SECRET")) as server:
         message = Session(tmp_path, rows(["a"]), server.base).start().refused("https://elsewhere.test/v1")
