@@ -16,7 +16,7 @@ from support.checking import FINE, ROOT, file_of, found_in
 TEMPLATE = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("lines", [1, 9, 500, 15_000, 15_001, 1_000_000, 50_000_000])
+@pytest.mark.parametrize("lines", [1, 9, 150, 151, 500, 720, 5_000, 15_000, 50_000, 1_000_000, 50_000_000])
 @pytest.mark.parametrize("workers", [1, 8])
 def test_the_suggested_sizes_cover_the_file_and_the_template_takes_them(lines: int, workers: int) -> None:
     sizes = advice.sizes(lines, workers)
@@ -27,7 +27,8 @@ def test_the_suggested_sizes_cover_the_file_and_the_template_takes_them(lines: i
     covered = ranges.of_values(sizes.Prompts, sizes.BlockSize)
     assert lines <= len(covered) < lines + sizes.BlockSize
     assert sizes.BlockSize * sizes.ChunkSize <= 2 * advice.LARGEST_TASK
-    assert (sizes.BlockSize == 1) == (lines <= advice.PLAIN_LINES)
+    assert sizes.BlockSize * sizes.ChunkSize > min(lines, advice.FULL_TASK) / 2, "an engine gets enough at once"
+    assert (sizes.BlockSize == 1) == (lines <= advice.CHUNK_LIMIT)
 
 
 def test_an_earlier_summary_replaces_every_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,8 @@ def test_lines_that_no_range_can_name_travel_in_a_file(tmp_path: Path) -> None:
     job = make_job(request, find_standing(request), chosen)
     lines = file.read_bytes().splitlines()
     assert Path(job["InputFile"]).read_bytes().splitlines() == [lines[line - 1] for line in chosen]
-    assert (job["Prompts"], job["OutputDir"]) == ("1-700", str(tmp_path / "out"))
+    assert job["BlockSize"] == "5"
+    assert (job["Prompts"], job["OutputDir"]) == ("1-140", str(tmp_path / "out"))
 
 
 def test_sizes_that_a_person_chose_stay(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from checking.census import Census
 from job.parameters import BY_NAME
 
 CHUNK_LIMIT = int(BY_NAME["ChunkSize"].most or 1)  # range values a task may have
-PLAIN_LINES = 15_000  # up to here a range value stays one line: no more than 100 full tasks
-FULL_TASK = 512  # lines; twice MaxConcurrency, so that the GPU stays full for most of a task
+PLAIN_LINES = 15_000  # up to here single lines are range values of their own: no more than 100 full tasks
+FULL_TASK = 512  # lines; more than an engine of 256 takes at once, so that the GPU stays full for most of a task
 LARGEST_TASK = 10_000  # lines; more would cost too much when a worker is lost
 TASKS_A_WORKER = 4  # so that no worker waits long for the last one
 SHORT_SECONDS, LONG_SECONDS = 120, 600  # TargetRuntimeSeconds for a file of hundreds and of many thousands of lines
@@ -53,8 +53,9 @@ def whole_range(lines: int, block_size: int = 1) -> str:
 def sizes(lines: int, workers: int = 1, block_size: int | None = None) -> Sizes:
     """Return what suits a file of so many lines; a given `block_size` stays."""
     lines = max(1, lines)
-    per_task = min(max(-(-lines // (workers * TASKS_A_WORKER)), min(lines, FULL_TASK)), LARGEST_TASK)
-    block = block_size or (1 if lines <= PLAIN_LINES else _round_up(per_task / 100))
+    wanted = min(max(-(-lines // (workers * TASKS_A_WORKER)), min(lines, FULL_TASK)), LARGEST_TASK)
+    per_task = -(-lines // -(-lines // wanted))  # all tasks alike
+    block = block_size or (1 if per_task <= CHUNK_LIMIT else _round_up(per_task / 100))
     chunk = min(CHUNK_LIMIT, max(1, -(-per_task // block)))
     seconds = SHORT_SECONDS if lines <= FULL_TASK else LONG_SECONDS
     return Sizes(whole_range(lines, block), block, chunk, seconds)
