@@ -38,13 +38,18 @@ class Watch:
         self._abandoned = threading.Event()
 
     async def join(self) -> None:
-        """Wait while the engine loads. Raises ServerGone for one that never did so far."""
+        """Wait while the engine loads.
+
+        Raises ServerGone for one that never did, and for one of several that could not be started again: each task
+        that tried it once more would keep rows waiting for that.
+        """
         waited = False
         while (engine := self._read_engine()).state == State.STARTING and self._is_owned():
             waited = True
             await asyncio.sleep(JOIN_SECONDS)
         self._engine = engine
-        if engine.served is None and not self._note.external:
+        failed = engine.state == State.FAILED and len(self._note.engines) > 1
+        if (engine.served is None or failed) and not self._note.external:
             why = engine.message.rpartition("\n")[2] or "it has not started"
             raise ServerGone(f"{self._copy}{why}")
         if waited:
