@@ -9,7 +9,7 @@ from engine.address import KEY_VARIABLE
 from engine.caches import FALLBACK
 from engine.gpus import VISIBLE
 from engine.note import ServerError, Settings
-from engine.placement import Placement
+from engine.placement import ON_CPU, Placement
 from engine.vllm_args import ArgumentsError, split_arguments
 from host import user
 
@@ -38,7 +38,7 @@ def build_command(settings: Settings, port: int, place: Placement) -> list[str]:
     return argv + extra
 
 
-def build_environment(key: str, start_timeout: float, place: Placement, copy: int = 0) -> dict[str, str]:
+def build_environment(key: str, start_timeout: float, place: Placement = ON_CPU, copy: int = 0) -> dict[str, str]:
     """Return the environment of a copy's server: the session's, with the key, its GPUs and what a batch needs."""
     defaults = {
         "VLLM_NO_USAGE_STATS": "1",

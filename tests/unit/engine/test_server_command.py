@@ -51,6 +51,11 @@ def test_a_copy_sees_its_own_gpus_and_keeps_its_own_compiled_code(monkeypatch: p
     assert (first["VLLM_CACHE_ROOT"], second["VLLM_CACHE_ROOT"]) == ("/kept/vllm", "/kept/vllm-copy-1")
 
 
+def test_a_server_with_no_gpus_of_its_own_sees_what_the_session_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert command.build_environment("", 60)["CUDA_VISIBLE_DEVICES"] == "1"
+
+
 def test_a_server_that_has_all_gpus_sees_what_the_session_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-1")
     assert command.build_environment("", 60, Placement(gpus=2, split=2))["CUDA_VISIBLE_DEVICES"] == "3,GPU-1"
