@@ -257,3 +257,23 @@ def test_a_row_made_of_another_dialect_s_line_shows_its_own_answer_also_when_it_
         (tmp_path / "output.jsonl").write_bytes(json.dumps({**line, "generated_text": "of later"}).encode() + b"\n")
         drop(page, tmp_path / "output.jsonl", "Open its rows here")
         page.wait_for_selector(".given >> text=of later")
+
+
+def test_a_browser_that_cannot_unpack_rows_says_so(chromium: Browser, prompts_page: Path) -> None:
+    profile = chromium.new_context()
+    profile.add_init_script("delete globalThis.DecompressionStream")
+    page = profile.new_page()
+    page.goto(prompts_page.as_uri())
+    assert "too old" in page.locator("#remarks [role=alert]").inner_text()
+    profile.close()
+
+
+def test_a_copy_that_a_browser_saved_says_where_the_rows_are(
+    chromium: Browser, prompts_page: Path, tmp_path: Path
+) -> None:
+    with opened(chromium, prompts_page) as page:
+        saved = page.evaluate("'<!doctype html>' + document.documentElement.outerHTML")
+    copy = tmp_path / "copy.html"
+    copy.write_text(saved, encoding="utf-8")
+    with opened(chromium, copy) as page:
+        assert "a copy that a browser saved" in page.locator("#remarks [role=alert]").inner_text()

@@ -5,7 +5,7 @@ import { held, page, pick, refresh, state, summary, tally } from "./state.js";
 import { pageBlocks } from "../data/blocks.js";
 import { tallyNames } from "../data/query.js";
 import { readVectors } from "../data/vectors.js";
-import { breathe, byId, put, setText } from "../kit/dom.js";
+import { breathe, byId, make, put, setText } from "../kit/dom.js";
 import { answerCharts } from "../views/answercharts.js";
 import { moment } from "../kit/words.js";
 import { failures } from "../views/failures.js";
@@ -29,8 +29,16 @@ export function drawCharts(map) {
   put(byId("charts"), answerCharts(state.store, pick), rowCharts(state.store, pick), timeCharts(tally, pick), map);
 }
 
+/** Say why rows are not shown. */
+function tellMissing(text) {
+  byId("remarks").append(make("p", { class: "remarks", role: "alert" }, text));
+  document.documentElement.dataset.state = "ready";
+}
+
 /** Read the page's blocks, showing the first rows as soon as they are there. */
 export async function readBlocks() {
+  if (!("DecompressionStream" in globalThis))
+    return tellMissing("This browser is too old to unpack the rows: open the page in a newer one, or output.jsonl beside it.");
   let shown = 0;
   let pause = 400; // milliseconds between drawings, longer each time
   for await (const block of pageBlocks()) {
@@ -48,6 +56,8 @@ export async function readBlocks() {
   }
   state.store.complete = true;
   await refresh();
+  if (state.store.size < held.held)
+    tellMissing("This is a copy that a browser saved, which leaves the rows out: open the job's own results.html.");
   drawCharts();
   drawFilters();
   drawFailures();
