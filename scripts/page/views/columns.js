@@ -15,10 +15,17 @@ export function answerCells(store, fields) {
     { class: "cells" },
     shownNames(store).map((name) => {
       const value = values.get(name);
-      const text = value === undefined || value === null ? "" : oneLine(asText(value));
+      const text = oneLine(shown(value));
       return make("span", { class: isNumber(value) ? "number" : "", dir: "auto", title: `${name}: ${text}` }, text);
     }),
   );
+}
+
+/** A value as a cell shows it: a list of plain values without its brackets. */
+function shown(value) {
+  if (value === undefined || value === null) return "";
+  const isPlain = Array.isArray(value) && value.every((item) => typeof item !== "object" || item === null);
+  return isPlain ? value.map(asText).join(", ") : asText(value);
 }
 
 /** Draw the headings of the answers' fields, each a button that sorts by it; nothing where answers are no objects. */
