@@ -25,6 +25,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  (a submitter's python3 may be any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import advice, inspection
+from checking.expiry import tell_expiry
 from checking.inspection import DEFAULTS, Checked, is_all
 from host import runner
 from job.parameters import JobError
@@ -62,7 +63,8 @@ def _without_file(given: Mapping[str, str]) -> dict[str, Any]:
         raise Refused("there is no input: set InputFile to a .jsonl file, or InputUrl to where one can be fetched")
     if is_all(given["Prompts"]):
         raise Refused("Prompts=all needs InputFile; with InputUrl name the lines, such as Prompts=1-1000")
-    say("InputUrl is not checked: it is fetched on the worker")
+    for line in ("InputUrl is not checked: it is fetched on the worker", *tell_expiry(given)):
+        say(line)
     return {}
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import advice, inspection
+from checking.expiry import tell_expiry
 from host import runner
 from job.moment import write_moment
 from job.parameters import BY_NAME, FILES
@@ -120,7 +121,8 @@ def read_request(asked: argparse.Namespace, file: str | Path | None) -> Request:
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise RequestError("name the file to run, or give -p InputUrl=... with --prompts")
-        say("InputUrl is not checked: it is fetched on the worker")
+        for line in ("InputUrl is not checked: it is fetched on the worker", *tell_expiry(chosen)):
+            say(line)
         return Request(chosen, sizes_given)
     _refuse_missing(Path(chosen["InputFile"]), Path(chosen["OutputDir"]))
     if inspection.is_all(chosen.get("Prompts", "all")):
