@@ -26,7 +26,7 @@ MARKS = Marks(added=frozenset({"error"}))  # what no other dialect claims
 _EMBEDDINGS, _SCORE, _RERANK, _CLASSIFY, _POOLING = "/v1/embeddings", "/v1/score", "/v1/rerank", "/classify", "/pooling"
 TEXTS = ("prompt", "text")
 NAMES = 8  # of a row's fields that a message lists
-_LAYOUTS = frozenset({"conversations", "instruction", "question"})  # of well-known data sets
+_LAYOUTS = frozenset({"conversations", "instruction", "question", "query"})  # of well-known data sets
 PAIRS = {  # the fields of a row that make the body of a comparing endpoint
     _SCORE: ("text_1", "text_2", "queries", "documents", "items", "data_1", "data_2"),
     _RERANK: ("query", "documents", "top_n"),

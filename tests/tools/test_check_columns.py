@@ -29,6 +29,7 @@ def notes(folder: Path, *rows: dict[str, Any] | str, **job: str) -> str:
         ({"temperature": 38.5}, 'a column "temperature" that looks like data'),
         ({"extra_body": {"top_k": 1}}, '"extra_body", whose options are put beside the others'),
         ({"sampling_params": {"temperatur": 0}}, '"sampling_params.temperatur", which is no option and is not applied'),
+        ({"best_of": 3}, '"best_of", which has no effect without use_beam_search'),
         ({"sampling_params": {"best_of": 3}}, "has no effect without use_beam_search"),
         ({"system": "Linux"}, 'a column "system" that looks like data, such as "Linux" (line 2)'),
         ({"stop": "Main St"}, 'a column "stop" that looks like data'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,12 +43,8 @@ class Columns:
                     self._note("twice", name, row.line, row.fields[name])
         if are_options:
             for name, value in row.fields.items():
-                if _looks_like_data(name, value):
-                    self._note("data", name, row.line, value)
-                elif name == "extra_body" and isinstance(value, dict):
-                    self._note("merged", name, row.line, value)
-                elif name not in OPTIONS and (name in _CLIENTS or name == "extra_headers" or _meant(name)):
-                    self._note("unread", name, row.line, value)
+                if what := _judge(name, value, row.fields):
+                    self._note(what, name, row.line, value)
         for place in _REQUESTS:
             self._look_inside(place, row)
 
@@ -122,6 +118,18 @@ def _meant(name: str) -> str:
         near = difflib.get_close_matches(plain, OPTIONS, 1, LIKENESS)
         _known[name] = _MEANT.get(plain) or (near[0] if near and name not in OPTIONS else "")
     return _known[name]
+
+
+def _judge(name: str, value: Any, fields: Mapping[str, Any]) -> str:
+    """Return what a prompt row's column gives to think about, or ""."""
+    if name == "best_of":
+        return "" if fields.get("use_beam_search") else "idle"
+    if _looks_like_data(name, value):
+        return "data"
+    if name == "extra_body" and isinstance(value, dict):
+        return "merged"
+    unread = name not in OPTIONS and (name in _CLIENTS or name == "extra_headers" or _meant(name))
+    return "unread" if unread else ""
 
 
 def _looks_like_data(name: str, value: Any) -> bool:
