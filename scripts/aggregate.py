@@ -60,6 +60,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Merge the shards of a job into output.jsonl and results.html.")
     parser.add_argument("--session-dir", type=Path, help="the session's own folder; a temporary one by default")
     parser.add_argument("--output-dir", type=Path, required=True, help="OutputDir of the job")
+    parser.add_argument(
+        "--unfinished", default="", metavar="TEXT", help="how far a job is that still runs, for the page"
+    )
     told = ("Prompts", "BlockSize", *terms.NAMES)
     arguments.add_parameters(parser, ("InputFile", "InputUrl", "OutputUrl", *told))
     parser.set_defaults(**dict.fromkeys(told))  # the shards tell what was asked for
@@ -74,7 +77,8 @@ def main(argv: list[str] | None = None) -> int:
         session = options.session_dir or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         try:
             _check_packages()
-            return aggregate(options.output_dir / "output", session, arguments.read_values(options))
+            given = arguments.read_values(options)
+            return aggregate(options.output_dir / "output", session, given, unfinished=options.unfinished)
         except Canceled as error:
             runner.fail(str(error))
             return 143
@@ -97,8 +101,8 @@ def _canceled(*_: object) -> NoReturn:
     raise Canceled("canceled before the end; run it again, what the workers answered is in results/")
 
 
-def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
-    """Write the finished files; `given` are the parameters of the command line."""
+def aggregate(output: Path, session: Path, given: Mapping[str, Any], *, unfinished: str = "") -> int:
+    """Write the finished files; `given` are the parameters of the command line, `unfinished` tells of a running job."""
     files.make_folder(output)
     if _is_done(given["InputFile"], output):
         runner.say("retry.jsonl is empty: no line is left to run again, and the finished files stay as they are")
@@ -120,6 +124,8 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any]) -> int:
     with contextlib.closing(merge), Page(output, prompts.system) as page:
         counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
         whole = summary.summarise(counts, merge, values)
+        if unfinished:
+            summary.mark_unfinished(whole, unfinished)
         report = _write_reports(whole, output, page)
         refusal = deliver(given["OutputUrl"], output)
         if refusal:

@@ -2,7 +2,8 @@
 """Run the bundle on this machine: set up what it needs, answer the rows of a file with vLLM, say where the results are.
 
 usage: run_local.py [--input FILE] [--output-dir FOLDER] [--prompts RANGE] [--model MODEL] [-p NAME=VALUE ...]
-                    [--within TIME] [--again] [--trial N [--yes]] [--price-per-hour DOLLARS] [-v]
+                    [--within TIME] [--again] [--trial N [--yes]] [--follow] [--stop-if-failed PERCENT]
+                    [--price-per-hour DOLLARS] [-v]
 
 With no argument it answers the 24 rows of sample_prompts.jsonl and writes to ./results. It is "openjd run
 template.yaml" with the environment that setup_env.py makes first on PATH: vLLM proper and the template's own model
@@ -30,6 +31,7 @@ from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
 from submission.answering import answer, read_wishes
 from submission.command import write_again
+from submission.follow import Following
 from submission.on_machine import OnMachine
 from submission.request import RequestError, add_options, read_request
 
@@ -44,7 +46,7 @@ def run(asked: argparse.Namespace, typed: Sequence[str]) -> int:
     request = read_request(asked, file)
     machine = Machine.prepare()
     request = request.with_defaults(machine.choose_model(asked.model, given))
-    here = OnMachine(machine, write_again(PROGRAM, typed), verbose=asked.verbose)
+    here = OnMachine(machine, write_again(PROGRAM, typed), asked.verbose, Following.read(asked))
     return answer(request, here, read_wishes(asked, PROGRAM, typed))
 
 

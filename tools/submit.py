@@ -2,8 +2,8 @@
 """Answer a file on the farm, in one command: check, submit, wait, download, merge, and say where the page is.
 
 usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--within TIME] [--local] [--no-wait]
-                 [--again] [--trial N [--yes]] [--price-per-hour DOLLARS]
-       submit.py --resume JOB_ID [FILE --output-dir FOLDER]
+                 [--again] [--trial N [--yes]] [--follow] [--stop-if-failed PERCENT] [--price-per-hour DOLLARS]
+       submit.py --resume JOB_ID [FILE --output-dir FOLDER] [--follow]
 
 Every line of FILE that has no answer to the same question in FOLDER is asked, of the lines that --prompts (or -p
 Prompts=...) names where it does; --again asks them all, --trial N asks N first and shows them. Task sizes are those
@@ -34,6 +34,7 @@ from submission import farm_job
 from submission.answering import answer, read_wishes
 from submission.command import write_again
 from submission.farm_job import FarmJobError, Note
+from submission.follow import Following
 from submission.on_farm import OnFarm
 from submission.on_machine import OnMachine
 from submission.request import Request, RequestError, add_options, make_whole, read_request
@@ -50,20 +51,21 @@ def resume(asked: argparse.Namespace, farm: OnFarm) -> int:
         known = note.parameters if note else {}
         folders = {"InputFile": make_whole(asked.file), "OutputDir": make_whole(asked.output_dir)}
         note = Note(asked.resume, {**known, **folders})
-    return farm.see_through(asked.resume, Request(note.parameters) if note else None)
+    return farm.come_back(asked.resume, Request(note.parameters) if note else None)
 
 
 def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int:
     """Answer a file, on the farm or on this machine."""
     wishes = read_wishes(asked, PROGRAM, typed)
-    if asked.trial and asked.no_wait:
-        raise RequestError("a trial is waited for: leave out --no-wait or --trial")
+    if asked.no_wait and (asked.trial or farm.following):
+        raise RequestError("a trial and a job that is followed are waited for: leave out --no-wait")
     request = read_request(asked, asked.file)
     if not asked.local:
         return answer(request, farm, wishes)
     machine = Machine.prepare()
     request = request.with_defaults(machine.choose_model(None, request.parameters))
-    return answer(request, OnMachine(machine, write_again(PROGRAM, typed), verbose=asked.verbose), wishes)
+    here = OnMachine(machine, write_again(PROGRAM, typed), asked.verbose, farm.following)
+    return answer(request, here, wishes)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -86,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = build_parser().parse_args(typed)
     try:
         options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
-        farm = OnFarm(options, asked.name, wait=not asked.no_wait)
+        farm = OnFarm(options, asked.name, wait=not asked.no_wait, following=Following.read(asked))
         if asked.resume:
             return resume(asked, farm)
         return submit(asked, typed, farm)

@@ -9,6 +9,8 @@ from results import shards
 from results.retry import NOTE_NAME
 from results.shards import Shard, ShardError
 
+INTERRUPTED = "is of an interrupted chunk; what it had answered is used"
+
 
 def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
     """Yield the shards, those of unfinished chunks included; what is left alone or incomplete is noted."""
@@ -25,7 +27,7 @@ def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
             notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
             continue
         if unfinished:
-            notes.append(f"{path.name!r} is of an interrupted chunk; what it had answered is used")
+            notes.append(f"{path.name!r} {INTERRUPTED}")
         elif not shard.sound:
             notes.append(f"{path.name!r} is damaged; its readable lines are used")
         yield shard

@@ -11,6 +11,7 @@ from typing import Any
 
 from dialects.reply import CUT_OFF
 from job import parameters
+from results.folder import INTERRUPTED
 from results.merge import Merge
 from results.spans import count_seconds
 from rows import ranges
@@ -111,6 +112,14 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         },
         "notes": merge.notes,
     }
+
+
+def mark_unfinished(whole: dict[str, Any], progress: str) -> None:
+    """Say in a summary that its job still runs, and how far it is; chunks at work were not interrupted."""
+    whole["unfinished"] = progress
+    waiting = f"{whole['missing']:,} lines have no result yet and count as missing until it ends"
+    others = [note for note in whole["notes"] if not note.endswith(INTERRUPTED)]
+    whole["notes"] = [f"UNFINISHED: the job still runs ({progress}); {waiting}", *others]
 
 
 def _find_rerun(counts: Counts) -> str | None:

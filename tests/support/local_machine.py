@@ -35,7 +35,7 @@ class Ran:
     jobs: list[dict[str, str]] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
 
-    def run(self, machine: Machine, parameters: Mapping[str, str], *, verbose: bool) -> int:
+    def run(self, machine: Machine, parameters: Mapping[str, str]) -> int:
         """Stand in for Machine.run."""
         self.jobs.append(dict(parameters))
         return self.statuses.pop(0) if self.statuses else 0

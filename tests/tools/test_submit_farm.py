@@ -6,12 +6,13 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.fake_server import MODEL, FakeServer
+from support.fake_server import MODEL, FakeServer, Fault
 from support.farm import Farm
 from support.submitting import rows_file
 
@@ -76,3 +77,50 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(farm: Farm, tmp_path: P
     assert f"--resume {job.id}" in rest
     assert not job.canceled
     farm.cancel(job)
+
+
+@pytest.mark.farm
+def test_a_job_that_is_followed_shows_its_first_task_while_the_second_is_held(farm: Farm, tmp_path: Path) -> None:
+    rows_file(tmp_path, 10)
+    go = threading.Event()
+    held = lambda asked: Fault(until=go.is_set) if asked.text == "Number 8?" else None  # noqa: E731
+    environment = {**farm.environment, "VLLM_BATCH_CACHE": str(tmp_path / "cache")}
+    with FakeServer(held) as server:
+        command = [sys.executable, "-B", str(ROOT / "tools" / "submit.py"), "prompts.jsonl", "--output-dir", "out"]
+        command += ["--follow", "-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}", "-p", "ChunkSize=5"]
+        running = subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert running.stderr
+        said = ""
+        for line in running.stderr:
+            said += line
+            if "so far" in line:
+                break
+        summary = json.loads((tmp_path / "out" / "output" / "summary.json").read_text(encoding="utf-8"))
+        go.set()
+        said += running.communicate()[1]
+    assert running.returncode == 0, said
+    assert "line 1: echo: Number 1?" in said
+    assert (summary["succeeded"], summary["missing"]) == (5, 5)
+    assert "1 of 3 tasks done" in summary["unfinished"]
+    ended = json.loads((tmp_path / "out" / "output" / "summary.json").read_text(encoding="utf-8"))
+    assert ended["succeeded"] == 10
+    assert "unfinished" not in ended
+
+
+@pytest.mark.farm
+def test_a_trial_and_the_rest_end_in_one_folder_and_a_mended_line_is_asked_alone(farm: Farm, tmp_path: Path) -> None:
+    file = rows_file(tmp_path, 8)
+    with FakeServer() as server:
+        common = ["prompts.jsonl", "--output-dir", "out", "-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}"]
+        first = run_submit(farm, tmp_path, *common, "--trial", "2", "--yes")
+        assert first.returncode == 0, first.stderr
+        assert "line 5: echo: Number 5?" in first.stderr
+        assert all(server.asked[f"Number {n}?"] == 1 for n in range(1, 9))
+        file.write_text(file.read_text(encoding="utf-8").replace("Number 3?", "Mended?"), encoding="utf-8")
+        second = run_submit(farm, tmp_path, *common)
+    assert second.returncode == 0, second.stderr
+    assert "7 of 8 lines have an answer to this same question; 1 is asked" in second.stderr
+    assert all(server.asked[f"Number {n}?"] == 1 for n in range(1, 9))
+    found = (tmp_path / "out" / "output" / "output.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [json.loads(line)["generated_text"] for line in found]
+    assert texts == [f"echo: {'Mended' if n == 3 else f'Number {n}'}?" for n in range(1, 9)]

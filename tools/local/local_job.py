@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -31,6 +32,8 @@ CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2"}  # GiB; the default takes most
 # where a long job earns that back.
 CPU_VLLM_ARGS = "--dtype float32 --enforce-eager"
 PRIVACY = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+LOOK_SECONDS = 2.0  # between two looks at a job that is followed
+Watch = Callable[[], bool]
 STOPPED = 130  # exit status of a job that a person stopped
 _TOLD = (
     "Cancelling: the job keeps what arrives within two minutes and ends its server. Ctrl-C again ends it at once ...",
@@ -67,8 +70,11 @@ class Machine:
             chosen["ModelName"] = str(setup_env.model(setup_env.SMALL_MODEL))
         return chosen
 
-    def run(self, parameters: Mapping[str, str], *, verbose: bool) -> int:
-        """Run a job and return its exit status, STOPPED where a person stopped it. Raises LocalJobError."""
+    def run(self, parameters: Mapping[str, str], *, verbose: bool, watch: Watch | None = None) -> int:
+        """Run a job and return its exit status, STOPPED where a person stopped it. Raises LocalJobError.
+
+        watch: is called every few seconds while the job runs, and tells whether to cancel it.
+        """
         output_dir = Path(parameters["OutputDir"])
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
@@ -80,7 +86,8 @@ class Machine:
             file.write_text(json.dumps(dict(parameters)), encoding="utf-8")
             template = str(bundle.ROOT / "template.yaml")
             command = [str(self.python.parent / "openjd"), "run", template, "-p", f"file://{file}"]
-            return show(command, self.environment(parameters), output_dir / "openjd.log", verbose=verbose)
+            log = output_dir / "openjd.log"
+            return show(command, self.environment(parameters), log, verbose=verbose, watch=watch)
 
     def environment(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the job's environment variables: the template's "python" is this machine's."""
@@ -102,7 +109,9 @@ def has_gpu() -> bool:
     return listing.returncode == 0 and "GPU 0" in listing.stdout
 
 
-def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, verbose: bool) -> int:
+def show(
+    command: Sequence[str], variables: Mapping[str, str], log: Path, *, verbose: bool, watch: Watch | None = None
+) -> int:
     """Run openjd, keep what it says in `log`, show the part that a person wants, and return its exit status.
 
     Ctrl-C and SIGTERM cancel the job, a second one drops what is in flight: openjd is told of these two, and what it
@@ -116,13 +125,33 @@ def show(command: Sequence[str], variables: Mapping[str, str], log: Path, *, ver
         stderr=subprocess.STDOUT,
         start_new_session=True,  # or a terminal's Ctrl-C would reach it twice
     )
-    with openjd, log.open("wb") as file, _cancelling(openjd) as cancelled:
+    with openjd, log.open("wb") as file, _cancelling(openjd) as cancelled, _watching(openjd, watch):
         lines = (printable(line) for line in _keep(openjd.stdout or (), file))
         width = shutil.get_terminal_size().columns if sys.stderr.isatty() and not verbose else None
         for line in lines if verbose else readable(lines):
             say(line[:width])  # a terminal gets one row a line; the log has the rest
         status = openjd.wait()
     return STOPPED if cancelled else status
+
+
+@contextlib.contextmanager
+def _watching(openjd: subprocess.Popen[bytes], watch: Watch | None) -> Iterator[None]:
+    """Call `watch` every few seconds until the block ends; cancel the job when it says so."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while watch and not ended.wait(LOOK_SECONDS):
+            if watch():
+                openjd.send_signal(signal.SIGINT)
+                return
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _keep(lines: Iterable[bytes], log: BinaryIO) -> Iterator[bytes]:

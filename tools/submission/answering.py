@@ -74,13 +74,13 @@ def _try(chosen: Lines, rest: int, request: Request, standing: Standing, place: 
     job = make_job(request, standing, chosen)
     is_in_input = job.get("InputFile") == request.parameters.get("InputFile")
     status = place.run(job, Request(job) if is_in_input else request)  # the page shows the trial alone where it can
-    if status:
+    records = arrivals.records()
+    if not records:
         return status
-    field = request.parameters.get("OutputField", "generated_text")
-    measured = trial.show(arrivals.records(), field, rest, wishes.price)
-    if not measured.answered:
-        say("no line of the trial has an answer: the rest is not asked")
-        return 1
+    measured = trial.show(records, request.parameters.get("OutputField", "generated_text"), rest, wishes.price)
+    if status or not measured.answered:
+        say("The trial did not end well: the rest is not asked")
+        return status or 1
     if trial.may_go_on(rest, yes=wishes.yes):
         return None
     say(f"The trial's answers stay. To ask the rest: {wishes.rest}")

@@ -35,14 +35,15 @@ class Count:
 
 @dataclass
 class Arrivals:
-    """What has arrived in a folder of finished files since this was made."""
+    """What has arrived in a folder of finished files since this was made; with `all_of_it`, all that is there."""
 
     output: Path
+    all_of_it: bool = False
     _before: frozenset[str] = field(init=False)
     _counts: dict[Path, Count] = field(init=False, default_factory=dict)  # of finished shards, which change no more
 
     def __post_init__(self) -> None:
-        self._before = frozenset(self._stems())
+        self._before = frozenset(() if self.all_of_it else self._stems())
 
     def shards(self) -> Iterator[Shard]:
         """Yield each shard that was not there at first, those still written to included."""

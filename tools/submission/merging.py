@@ -17,27 +17,27 @@ from setup_env import say
 SAID = "| "  # before every line that a worker program says to people
 
 
-def merge(
-    parameters: Mapping[str, str], *, python: Path | None = None, price: float | None = None, unfinished: str = ""
-) -> bool:
+def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinished: str = "") -> bool:
     """Merge every shard in OutputDir with the original input, as step Aggregate does; return whether that went well.
 
-    python: one that has jinja2, where this one may lack it. price: dollars an hour of one worker. unfinished: how far a
-    job is that still runs; the files say so, and the terminal shows nothing of a merge that went well.
+    python: one that has jinja2, where this one may lack it. unfinished: how far a job is that still runs; the files say
+    so, and the terminal shows nothing of a merge that went well.
     """
-    if not parameters.get("InputFile"):
-        say("The input is an InputUrl, so shards of earlier jobs are not merged here")
-        return True
-    if python is None and importlib.util.find_spec("jinja2") is None:
-        say("Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2")
+    if obstacle := find_obstacle(parameters, python):
+        say(obstacle)
         return True
     command = [str(python or sys.executable), "-B", str(bundle.SCRIPTS / "aggregate.py")]
     command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
     command += [f"{flag(name)}={value}" for name, value in _asked(parameters).items()]
-    command += [f"--price-per-hour={price}"] if price is not None else []
     command += [f"--unfinished={unfinished}"] if unfinished else []
     done = subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"}, check=False
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+        check=False,
+        start_new_session=bool(unfinished),  # a terminal's Ctrl-C is for the job
     )
     for line in done.stdout.splitlines():
         if line.startswith(SAID) and not (unfinished and done.returncode == 0):
@@ -45,6 +45,15 @@ def merge(
     if done.returncode != 0:
         say(done.stderr[-2000:])
     return done.returncode == 0
+
+
+def find_obstacle(parameters: Mapping[str, str], python: Path | None) -> str:
+    """Return why nothing can be merged here, or nothing."""
+    if not parameters.get("InputFile"):
+        return "The input is an InputUrl, so shards of earlier jobs are not merged here"
+    if python is None and importlib.util.find_spec("jinja2") is None:
+        return "Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2"
+    return ""
 
 
 def _asked(parameters: Mapping[str, str]) -> dict[str, str]:

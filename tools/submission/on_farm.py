@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from host import runner
 from setup_env import say
 from submission import merging
-from submission.farm_job import FarmJob, NoJob, Note
+from submission.farm_job import FarmJob, FarmJobError, NoJob, Note, Progress
+from submission.follow import Follower, Following
 from submission.request import Request, RequestError
 from submission.verdict import tell_if_nothing
 
@@ -21,6 +24,7 @@ class OnFarm:
     options: Sequence[str]
     name: str | None = None
     wait: bool = True
+    following: Following | None = None
 
     def run(self, job: Mapping[str, str], request: Request) -> int:
         """Submit a job of the request and, unless told otherwise, see it through. Raises RequestError, FarmJobError."""
@@ -36,7 +40,8 @@ class OnFarm:
             if not self.wait:
                 say(f"To fetch the results later: {again}")
                 return 0
-            return self.see_through(submitted.id, Request(note.parameters))
+            follower = self.following.start(request) if self.following else None
+            return self.see_through(submitted.id, Request(note.parameters), follower)
         except KeyboardInterrupt:
             say(f"\nThe job goes on. To come back to it: {again}")
             return STOPPED
@@ -46,10 +51,15 @@ class OnFarm:
         is_merged = merging.merge(request.parameters)
         return 0 if merging.show_page(request.output) and is_merged else 1
 
-    def see_through(self, job_id: str, request: Request | None) -> int:
+    def come_back(self, job_id: str, request: Request | None) -> int:
+        """Go on with a job that was submitted earlier; return the exit status."""
+        follower = self.following.start(request, all_of_it=True) if self.following and request else None
+        return self.see_through(job_id, request, follower)
+
+    def see_through(self, job_id: str, request: Request | None, follower: Follower | None = None) -> int:
         """Wait for a job, download and merge; print the page's path and return the exit status."""
         submitted = FarmJob(job_id, self.options)
-        status = submitted.wait()
+        status = submitted.wait(_Watch(submitted, follower).look if follower else lambda _: None)
         say(f"the job ended: {status}")
         submitted.download()
         if request is None:
@@ -62,3 +72,25 @@ class OnFarm:
             say(f"There is no {request.output / 'results.html'}: the job left no results. {why}")
         is_empty = tell_if_nothing(request.output)
         return 0 if status == "SUCCEEDED" and is_merged and not is_empty else 1
+
+
+@dataclass
+class _Watch:
+    """Fetches what finished tasks left while a job runs, and cancels the job when its follower says so."""
+
+    job: FarmJob
+    follower: Follower
+    _done: int = 0  # tasks whose shards are here
+    _is_canceled: bool = False
+
+    def look(self, progress: Progress) -> None:
+        """Fetch and show what is new. A fetch that fails is tried again at the next look: the job goes on."""
+        try:
+            if progress.done > self._done:
+                self.job.fetch()
+                self._done = progress.done
+            if self.follower.look(progress.text) and not self._is_canceled:
+                self.job.cancel()
+                self._is_canceled = True
+        except FarmJobError as error:
+            say(f"  not fetched, and tried again: {runner.printable(str(error).splitlines()[-1])}")

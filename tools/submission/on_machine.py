@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from local.local_job import STOPPED, Machine
 from setup_env import say
 from submission import merging
+from submission.follow import Following
 from submission.request import Request
 from submission.verdict import tell_if_nothing
 
@@ -19,17 +20,21 @@ class OnMachine:
     machine: Machine
     again: str
     verbose: bool = False
+    following: Following | None = None
 
     def run(self, job: Mapping[str, str], request: Request) -> int:
         """Run a job of the request; merge what is there however it ended, and return its exit status."""
-        status = self.machine.run(job, verbose=self.verbose)
+        follower = self.following.start(request, python=self.machine.python) if self.following else None
+        watch = (lambda: follower.look("on this machine")) if follower else None
+        status = self.machine.run(job, verbose=self.verbose, watch=watch)
         say("")
         if status == STOPPED:
             say("Stopped. What was answered is kept.")
         elif status:
             log = f"{request.parameters['OutputDir']}/openjd.log"
             say(f"The job did not finish (exit status {status}). All it said is in {log}")
-        is_merged = status == 0 and job == request.parameters  # by the job's own step Aggregate
+        # The job's own step Aggregate merged, where it ended and no merge of a follower came after it.
+        is_merged = status == 0 and job == request.parameters and not follower
         if not is_merged and merging.has_shards(request.output):
             merging.merge(request.parameters, python=self.machine.python)
         if status == 0 or merging.has_shards(request.output):

@@ -70,6 +70,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="ask N lines first, show their answers and what all would take, and ask before the rest goes",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="go on after a trial without asking")
+    parser.add_argument("--follow", action="store_true", help="show first answers, and merge while the job runs")
+    parser.add_argument(
+        "--stop-if-failed", type=_percent, metavar="PERCENT",
+        help="follow, and cancel the job when more than this share of its lines fails, such as 20%%",
+    )  # fmt: skip
     parser.add_argument("--price-per-hour", type=_price, metavar="DOLLARS", help="of one worker, for what a job costs")
     parser.add_argument("-v", "--verbose", action="store_true", help="on this machine: show everything openjd says")
 
@@ -78,6 +83,13 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < len(text) < 7 or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of lines")
     return int(text)
+
+
+def _percent(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (share := float(text.strip().removesuffix("%"))) < 100:
+            return share
+    raise argparse.ArgumentTypeError(f"{text!r} is no share such as 20%")
 
 
 def _price(text: str) -> float:

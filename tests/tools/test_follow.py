@@ -1,0 +1,124 @@
+"""A job that is followed shows its first answers and a page while it runs, and ends when too many lines fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from submission.farm_job import FarmJob, FarmJobError, Progress
+from submission.follow import ENOUGH, Following
+from submission.on_farm import _Watch
+from submission.request import Request
+from support.fake_server import MODEL, FakeServer, Fault
+from support.local_machine import argv, variables
+from support.merge_job import Job
+from support.programs import read_until
+from support.submitting import JOB, rows_file
+
+
+def request_of(job: Job) -> Request:
+    """Return the request that a job's shards are answers to."""
+    return Request({"InputFile": str(job.input), "OutputDir": str(job.folder), "Prompts": f"1-{len(job.lines)}"})
+
+
+def lines(count: int) -> list[bytes]:
+    return [json.dumps({"id": n, "prompt": f"{n}"}).encode() for n in range(1, count + 1)]
+
+
+def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
+    job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job.shard({1: "from before"})
+    follower = Following().start(request_of(job))
+    assert not follower.look("1 of 2 tasks done")
+    assert not (job.output / "results.html").exists()
+    job.shard({2: "two", 4: "!timeout", 5: "five"})
+    assert not follower.look("1 of 2 tasks done")
+    said = capsys.readouterr().err
+    assert "line 2: two" in said
+    assert "line 5: five" in said
+    assert "from before" not in said
+    assert f"so far 2 lines answered, 1 failed; load it anew for more: {job.output / 'results.html'}" in said
+    assert job.summary()["unfinished"] == "1 of 2 tasks done"
+    assert job.summary()["notes"][0].startswith("UNFINISHED: the job still runs (1 of 2 tasks done); 0 lines have no")
+    job.merge()
+    assert "unfinished" not in job.summary()
+
+
+@pytest.mark.parametrize(("failed", "ends"), [(2, False), (3, True)])
+def test_a_job_ends_when_more_than_the_share_of_its_lines_fails(failed: int, ends: bool, tmp_path: Path) -> None:
+    job = Job(tmp_path / "job", lines(ENOUGH))
+    follower = Following(stop_above=20).start(request_of(job))
+    job.shard({line: "!timeout" if line <= failed else "fine" for line in range(1, ENOUGH + 1)})
+    assert follower.look("") == ends
+
+
+def test_a_few_failures_at_first_end_nothing(tmp_path: Path) -> None:
+    job = Job(tmp_path / "job", lines(ENOUGH))
+    follower = Following(stop_above=20).start(request_of(job))
+    job.shard(dict.fromkeys(range(1, ENOUGH), "!timeout"))
+    assert not follower.look("")
+
+
+def test_shards_are_fetched_when_tasks_end_and_a_fetch_that_fails_is_tried_again(
+    job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = [FarmJobError("no network"), None, None]
+    fetched: list[str] = []
+
+    def fetch(farm_job: FarmJob) -> None:
+        fetched.append(farm_job.id)
+        if error := outcomes.pop(0):
+            raise error
+
+    monkeypatch.setattr(FarmJob, "fetch", fetch)
+    watch = _Watch(FarmJob(JOB, []), Following().start(request_of(job)))
+    for done in (0, 1, 1, 1, 2):
+        watch.look(Progress("RUNNING", f"{done} of 3 tasks done", done))
+    assert fetched == [JOB] * 3
+    assert "not fetched, and tried again: no network" in capsys.readouterr().err
+
+
+def test_a_job_on_this_machine_shows_a_page_while_a_row_is_held(tmp_path: Path) -> None:
+    go = threading.Event()
+    held = lambda asked: Fault(until=go.is_set) if asked.text == "Number 5?" else None  # noqa: E731
+    with FakeServer(held) as server:
+        typed = ["--input", str(rows_file(tmp_path, 5)), "--output-dir", str(tmp_path / "out"), "--follow"]
+        typed += ["-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}"]
+        running = subprocess.Popen(
+            argv(*typed), env=variables(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        said = read_until("so far", running)
+        summary = json.loads((tmp_path / "out" / "output" / "summary.json").read_text())
+        go.set()
+        rest = running.communicate()[0]
+    assert running.returncode == 0, said + rest
+    assert "line 1: echo: Number 1?" in said
+    assert (summary["unfinished"], summary["succeeded"], summary["missing"]) == ("on this machine", 4, 1)
+    ended = json.loads((tmp_path / "out" / "output" / "summary.json").read_text())
+    assert ended["succeeded"] == 5
+    assert "unfinished" not in ended
+
+
+def test_failures_on_this_machine_end_the_job(tmp_path: Path) -> None:
+    def refuses(asked: object) -> Fault | None:
+        text = getattr(asked, "text", "")
+        refusal = Fault(400, b'{"error": {"message": "no such thing", "code": 400}}')
+        return Fault(wire="hang") if text == "Number 30?" else refusal if "Number" in text else None
+
+    with FakeServer(refuses) as server:
+        typed = ["--input", str(rows_file(tmp_path, 30)), "--output-dir", str(tmp_path / "out")]
+        typed += ["-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}", "--stop-if-failed", "20%"]
+        running = subprocess.Popen(
+            argv(*typed), env=variables(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        said = read_until("lines failed, more than 20%: the job is canceled", running)
+        said += read_until("canceled: nothing more is sent", running)
+        running.send_signal(2)
+        said += running.communicate()[0]
+    assert running.returncode != 0
+    assert "To go on: " in said

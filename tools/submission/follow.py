@@ -1,0 +1,96 @@
+"""Following a job: what arrived is merged every so often while the job runs, and the first answers are shown.
+
+The finished files and the page are the usual ones, marked as unfinished. Starts no job and ends none: it says when so
+many lines fail that the job should end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from results.record import Record
+from setup_env import say
+from submission import merging
+from submission.arrivals import Arrivals, Count, describe
+from submission.request import Request
+
+FIRST = 3  # answers that are shown
+ENOUGH = 10  # lines done before a share of failures says anything
+PAUSE_SECONDS = 30.0  # between two merges, at least
+PAUSE_FACTOR = 10  # and so many times as long as a merge takes, so that following costs a tenth at most
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A person's wish to follow a job. `stop_above` is a share of failed lines in percent that ends it."""
+
+    stop_above: float | None = None
+
+    @classmethod
+    def read(cls, asked: argparse.Namespace) -> Self | None:
+        """Return the wish of a command line, or None."""
+        return cls(asked.stop_if_failed) if asked.follow or asked.stop_if_failed is not None else None
+
+    def start(self, request: Request, *, python: Path | None = None, all_of_it: bool = False) -> Follower:
+        """Return what follows a job of the request; `all_of_it` takes what is there already for the job's."""
+        return Follower(request, Arrivals(request.output, all_of_it), python, self.stop_above)
+
+
+@dataclass
+class Follower:
+    """Follows one job into the folder of its request."""
+
+    request: Request
+    arrivals: Arrivals
+    python: Path | None = None
+    stop_above: float | None = None
+    _shown: set[int] = field(default_factory=set)
+    _merged: Count = field(default_factory=Count)
+    _next: float = 0.0  # by time.monotonic()
+
+    def look(self, progress: str) -> bool:
+        """Show and merge what is new; return whether so many lines failed that the job should end."""
+        count = self.arrivals.count()
+        if count == Count():
+            return False
+        self._show_first()
+        if count != self._merged and time.monotonic() >= self._next:
+            self._merge(count, progress)
+        if self.stop_above is None or count.done < ENOUGH or count.failed * 100 <= self.stop_above * count.done:
+            return False
+        say(f"{count.failed:,} of {count.done:,} lines failed, more than {self.stop_above:g}%: the job is canceled")
+        return True
+
+    def _show_first(self) -> None:
+        """Show answers until a few have been, as they arrive."""
+        if len(self._shown) >= FIRST:
+            return
+        name = self.request.parameters.get("OutputField", "generated_text")
+        for record in self._new_answers():
+            self._shown.add(record.head["line"])
+            say(describe(record, name))
+            if len(self._shown) >= FIRST:
+                return
+
+    def _new_answers(self) -> Iterator[Record]:
+        for record in self.arrivals.records():
+            if record.head["status"] == "succeeded" and record.head["line"] not in self._shown:
+                yield record
+
+    def _merge(self, count: Count, progress: str) -> None:
+        begun = time.monotonic()
+        first = self._merged == Count()
+        if merging.find_obstacle(self.request.parameters, self.python):
+            return
+        is_merged = merging.merge(self.request.parameters, python=self.python, unfinished=progress)
+        self._merged = count
+        self._next = time.monotonic() + max(PAUSE_SECONDS, PAUSE_FACTOR * (time.monotonic() - begun))
+        if is_merged:
+            page = f"; load it anew for more: {self.request.output / 'results.html'}" if first else ""
+            say(f"  so far {count.succeeded:,} lines answered, {count.failed:,} failed{page}")
