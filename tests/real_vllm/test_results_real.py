@@ -120,8 +120,8 @@ def test_row_17_is_explained_saved_and_its_command_copied(chromium: Browser, run
         page.click(".command:has-text('retry.jsonl') button")
         page.wait_for_function("() => document.getElementById('toast').textContent === 'Command copied'")
         command = page.evaluate("navigator.clipboard.readText()")
-    assert command.startswith("deadline bundle submit . -p InputFile=retry.jsonl -p Prompts=1-3 ")
-    assert f"-p OutputDir={runs[0].folder.parent}" in command
+    assert command.startswith("python3 tools/run_local.py --input retry.jsonl --prompts 1-3 ")  # as the job was run
+    assert f"--output-dir {runs[0].folder.parent}" in command
 
 
 def test_what_is_saved_is_output_jsonl_byte_for_byte(chromium: Browser, runs: tuple[Result, Result]) -> None:
