@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS: dict[str, tuple[int, ...]] = {
     "engine.py": (1, 2, 3, 10),
     "overhead.py": (4, 5),
-    "scale.py": (6, 7, 8, 11),
+    "scale.py": (6, 7, 8, 11, 13),
     "results_page.py": (9,),
     "check_file.py": (12,),
     "to_table.py": (14,),

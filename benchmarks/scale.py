@@ -1,4 +1,4 @@
-"""Rows 6, 7, 8 and 11: what a file of a million lines costs beyond the work on its lines.
+"""Rows 6, 7, 8, 11 and 13: what a file of a million lines costs beyond the work on its lines.
 
 Makes a 1 GB input and 1 GB of shards in a temporary folder (4 GB free are needed), and runs the bundle's own programs
 over them as processes of their own, so that the kernel counts their time and memory.
@@ -7,6 +7,9 @@ over them as processes of their own, so that the kernel counts their time and me
 from __future__ import annotations
 
 import argparse
+import hashlib
+import itertools
+import shutil
 import statistics
 import sys
 import tempfile
@@ -14,13 +17,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulk import MODEL, write_input, write_shards
+from bulk import MODEL, TERMS, write_input, write_rest, write_shards
 from figures import MIB, Figure, emit, measured, say
 from session import Session, stub
 
 LINES, LINE_BYTES = 1_000_000, 1_000
 MERGED_LINE_BYTES, ANSWER_CHARACTERS = 450, 270  # make a record of 1,000 bytes in a shard
 ROWS_A_SHARD = 10_000
+CHANGED = 10  # lines of which one stands before all others, so that none keeps its number
 CHUNK_ROWS = 100
 REPEATS = 5
 END_GOAL, CHUNK_PEAK_GOAL = 0.1, 150  # seconds; MiB
@@ -51,6 +55,21 @@ def prepare(path: Path, folder: Path) -> int:
     started = time.perf_counter()
     source.prepare(str(path), "", folder, lambda _: None)
     print(time.perf_counter() - started)
+    return 0
+
+
+def find_missing(path: Path, folder: Path) -> int:
+    """Print which lines of a file have no answer in a folder of shards; run in a process of its own."""
+    from job import parameters
+    from results.answered import find_answered
+    from rows import source
+    from rows.ranges import Lines
+
+    found = source.prepare(str(path), "", folder.parent / "looking", lambda _: None)
+    answered = find_answered(found, {**parameters.defaults(), "ModelName": MODEL}, folder)
+    assert answered.merge.terms is not None
+    assert answered.merge.terms.fingerprint == TERMS.fingerprint
+    print(answered.missing(Lines([range(1, found.lines + 1)])))
     return 0
 
 
@@ -111,6 +130,45 @@ def merge(folder: Path, size: Size, *, wanted: set[int]) -> None:
     goal = "in proportion to chunks, never to rows"
     if 11 in wanted:
         emit(Figure(11, f"Files made for {size.lines:,} rows", goal, figure, met=full.files <= chunks + 10))
+    if 13 in wanted:
+        edit(folder / "full", size)
+
+
+def edit(folder: Path, size: Size) -> None:
+    """Measure row 13: ten lines of a finished job's file are other ones, and all of its lines have other numbers."""
+    say("row 13: looking for the lines without an answer ...")
+    path = folder / "edited.jsonl"
+    digest, count = _write_edited(folder / "rows.jsonl", path, size.lines)
+    session = Session(folder, path, MODEL, f"1-{count}")
+    results = session.output_dir / "output" / "results"
+    look = measured([sys.executable, "-B", __file__, "--missing", str(path), str(results)])
+    missing = look.output.strip()
+    assert missing.startswith("1,"), missing
+    asked = len(missing.split(","))
+    write_rest(results, path, digest, count, missing, ANSWER_CHARACTERS)
+    shutil.rmtree(folder / "session", ignore_errors=True)
+    cost = session.aggregate()
+    assert session.summary()["succeeded"] == count, session.summary()
+    figure = (
+        f"{asked} asked; {look.wall:.1f} s to find them (CPU {look.cpu:.1f} s, {look.peak / MIB:.0f} MiB), "
+        f"{cost.wall:.1f} s to merge (CPU {cost.cpu:.1f} s, {cost.peak / MIB:.0f} MiB)"
+    )
+    goal = f"{CHANGED}; {MERGE_GOAL:g} s, {MERGE_PEAK_GOAL} MB each"
+    met = asked == CHANGED and max(cost.wall, look.wall) <= MERGE_GOAL * size.share
+    met = met and max(cost.peak, look.peak) <= MERGE_PEAK_GOAL * 1e6
+    emit(Figure(13, f"{CHANGED} changed lines in a file of {count:,} that was answered", goal, figure, met=met))
+
+
+def _write_edited(path: Path, edited: Path, lines: int) -> tuple[str, int]:
+    """Write a file with a new first line and some mended ones; return its SHA-256 and its lines."""
+    digest = hashlib.sha256()
+    mended = {lines * place // CHANGED for place in range(1, CHANGED)}
+    with path.open("rb") as file, edited.open("wb", buffering=1 << 20) as written:
+        for number, line in enumerate(itertools.chain([b'{"prompt": "new"}\n'], file)):
+            text = line.replace(b'"prompt": "', b'"prompt": "Mended: ', 1) if number in mended else line
+            digest.update(text)
+            written.write(text)
+    return digest.hexdigest(), lines + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +203,12 @@ def main() -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a twentieth of the lines")
-    parser.add_argument("--rows", default="6,7,8,11", help="rows of the table, such as 6,7")
+    parser.add_argument("--rows", default="6,7,8,11,13", help="rows of the table, such as 6,7")
     parser.add_argument("--prepare", nargs=2, type=Path, metavar=("FILE", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--missing", nargs=2, type=Path, metavar=("FILE", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.missing:
+        return find_missing(*given.missing)
     if given.prepare:
         return prepare(*given.prepare)
     wanted = {int(row) for row in given.rows.split(",")}
@@ -159,7 +220,7 @@ def main() -> int:
             if 6 in wanted:
                 end_of_file(folder, path, size)
             path.unlink()
-        if wanted & {8, 11}:
+        if wanted & {8, 11, 13}:
             merge(folder, size, wanted=wanted)
     return 0
 
