@@ -3,7 +3,8 @@
 
 usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--within TIME] [--local] [--no-wait]
                  [--again] [--trial N [--yes]] [--follow] [--stop-if-failed PERCENT] [--price-per-hour DOLLARS]
-       submit.py --resume JOB_ID [FILE --output-dir FOLDER] [--follow]
+                 [--table answers.xlsx]
+       submit.py --resume JOB_ID [FILE --output-dir FOLDER] [--follow] [--table answers.xlsx]
 
 Every line of FILE that has no answer to the same question in FOLDER is asked, of the lines that --prompts (or -p
 Prompts=...) names where it does; --again asks them all, --trial N asks N first and shows them. Task sizes are those
@@ -12,6 +13,7 @@ ended, `deadline job download-output` with OVERWRITE, and scripts/aggregate.py o
 so that a second job into one folder completes the first. `deadline` is asked for its farm and queue; --farm-id,
 --queue-id and --profile are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted
 in the cache folder of setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
+--table makes a table of the results at the end, as to_table.py does.
 
 Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
 have failed: the summary says so), 1 it did not or no row was answered, 2 nothing was submitted, 130 Ctrl-C (a job on
@@ -38,6 +40,8 @@ from submission.follow import Following
 from submission.on_farm import OnFarm
 from submission.on_machine import OnMachine
 from submission.request import Request, RequestError, add_options, make_whole, read_request
+from table.writers import TableError
+from to_table import check_form, make_table
 
 PROGRAM = "tools/submit.py"
 
@@ -51,7 +55,9 @@ def resume(asked: argparse.Namespace, farm: OnFarm) -> int:
         known = note.parameters if note else {}
         folders = {"InputFile": make_whole(asked.file), "OutputDir": make_whole(asked.output_dir)}
         note = Note(asked.resume, {**known, **folders})
-    return farm.come_back(asked.resume, Request(note.parameters) if note else None)
+    request = Request(note.parameters) if note else None
+    status = farm.come_back(asked.resume, request)
+    return add_table(asked, request.output, status) if request else status
 
 
 def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int:
@@ -60,12 +66,29 @@ def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int
     if asked.no_wait and (asked.trial or farm.following):
         raise RequestError("a trial and a job that is followed are waited for: leave out --no-wait")
     request = read_request(asked, asked.file)
+    check_table(asked)
     if not asked.local:
-        return answer(request, farm, wishes)
+        return add_table(asked, request.output, answer(request, farm, wishes))
     machine = Machine.prepare()
     request = request.with_defaults(machine.choose_model(None, request.parameters))
     here = OnMachine(machine, write_again(PROGRAM, typed), asked.verbose, farm.following)
-    return answer(request, here, wishes)
+    return add_table(asked, request.output, answer(request, here, wishes))
+
+
+def check_table(asked: argparse.Namespace) -> None:
+    """Refuse a table that could not be made at the end. Raises RequestError."""
+    if asked.table and asked.no_wait:
+        raise RequestError("a table is made of the results: leave out --no-wait or --table")
+    try:
+        if asked.table:
+            check_form(asked.table)
+    except TableError as error:
+        raise RequestError(str(error)) from None
+
+
+def add_table(asked: argparse.Namespace, output: Path, status: int) -> int:
+    """Make the table that was asked for of what there is; return the exit status."""
+    return max(status, make_table(output, asked.table)) if asked.table else status
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -74,6 +97,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("file", nargs="?", metavar="FILE", help="JSONL with one request a line; .gz too")
     add_options(parser)
     parser.add_argument("--name", help="the job's name")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="make a table at the end: .xlsx, .csv, .parquet or .jsonl"
+    )
     parser.add_argument("--no-wait", action="store_true", help="return once the job is submitted")
     parser.add_argument("--resume", metavar="JOB_ID", help="wait for a job that was submitted, and fetch its results")
     parser.add_argument("--local", action="store_true", help="run on this machine instead of the farm")

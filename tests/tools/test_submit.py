@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import submit
 from local.local_job import CPU_VLLM_ARGS
 from support.local_machine import Ran
 from support.submitting import JOB, rows_file, submitted_values
+from support.tables import result
 
 
 @pytest.mark.parametrize("prompts", [(), ("--prompts", "all")], ids=["unsaid", "all"])
@@ -119,3 +121,30 @@ def test_local_runs_the_same_parameters_on_this_machine(said: Path, ran: Ran, tm
     values.pop("JobScriptDir")
     machine_s = {"ModelName": str(tmp_path / "model"), "VllmArgs": CPU_VLLM_ARGS}
     assert ran.jobs == [machine_s | values]
+
+
+def test_a_table_is_made_at_the_end_of_what_there_is(said: Path, ran: Ran, tmp_path: Path) -> None:
+    output = tmp_path / "results" / "output"
+    output.mkdir(parents=True)
+    line = result({"id": 1, "prompt": "p"}, {"mood": "good"})
+    (output / "output.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    ran.statuses = [0, 1]
+    for status in (0, 1):
+        table = tmp_path / f"{status}.csv"
+        assert submit.main([str(rows_file(tmp_path, 5)), "--local", "--table", str(table)]) == status
+        assert table.read_text(encoding="utf-8-sig").splitlines() == ["id,prompt,mood", "1,p,good"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--table", "t.doc"], "does not say its form"),
+        (["--table", "t.csv", "--no-wait"], "leave out --no-wait or --table"),
+    ],
+)
+def test_a_table_that_could_not_be_made_is_refused_first(
+    said: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
+    assert submit.main([str(rows_file(tmp_path, 5)), *given]) == 2
+    assert told in capsys.readouterr().err
+    assert not said.exists()
