@@ -9,8 +9,8 @@ With no argument it answers the 24 rows of sample_prompts.jsonl and writes to ./
 template.yaml" with the environment that setup_env.py makes first on PATH: vLLM proper and the template's own model
 where nvidia-smi finds a GPU, else vLLM's CPU build and a small real model. The file is checked first, and task sizes
 are those that suit it, and only lines without an answer to the same question are asked, as submit.py does, whose
---local is the same. Progress goes to stderr, the path of results.html
-to stdout. FOLDER/openjd.log keeps everything openjd said.
+--local is the same. Progress goes to stderr, with a bar where that is a terminal and this Python has rich, the path of
+results.html to stdout. FOLDER/openjd.log keeps everything openjd said.
 
 Ctrl-C lets the job keep what arrives within two minutes, a second one ends it at once; either way what was answered is
 merged, and the page and the command that goes on are named. Exit status: the job's, 1 for what cannot be run
@@ -31,6 +31,7 @@ from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
 from submission.answering import answer, read_wishes
 from submission.command import write_again
+from submission.ending import Ending
 from submission.follow import Following
 from submission.on_machine import OnMachine
 from submission.request import RequestError, add_options, read_request
@@ -45,8 +46,8 @@ def run(asked: argparse.Namespace, typed: Sequence[str]) -> int:
     file = asked.input or (None if given.keys() & {"InputFile", "InputUrl"} else SAMPLE)
     request = read_request(asked, file)
     machine = Machine.prepare()
-    request = request.with_defaults(machine.choose_model(asked.model, given))
-    here = OnMachine(machine, write_again(PROGRAM, typed), asked.verbose, Following.read(asked))
+    request = request.with_values(machine.choose_model(asked.model, request.parameters))
+    here = OnMachine(machine, Ending(write_again(PROGRAM, typed)), asked.verbose, Following.read(asked))
     return answer(request, here, read_wishes(asked, PROGRAM, typed))
 
 

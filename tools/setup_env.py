@@ -26,6 +26,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import terminal
+
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 LOCKS = {
     "run-cpu": ("torch-cpu.lock", "run-cpu.lock"),
@@ -240,8 +242,16 @@ def make_model(name: str, folder: Path, python: Path) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line of progress on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """Print lines of progress on stderr, folded where that is a terminal."""
+    lines = map(terminal.fold, text.split("\n")) if sys.stderr.isatty() else [text]
+    print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def say_command(title: str, command: str) -> None:
+    """Print a command on stderr behind its title, as it can be copied."""
+    is_wide = len(title) + len(command) >= terminal.WIDTH and sys.stderr.isatty()
+    shown = f"{title}\n{terminal.fold_command(command)}" if is_wide else f"{title} {command}"
+    print(shown, file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

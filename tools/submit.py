@@ -35,6 +35,7 @@ from setup_env import SetupError, say
 from submission import farm_job
 from submission.answering import answer, read_wishes
 from submission.command import write_again
+from submission.ending import Ending
 from submission.farm_job import FarmJobError, Note
 from submission.follow import Following
 from submission.on_farm import OnFarm
@@ -70,8 +71,8 @@ def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int
     if not asked.local:
         return add_table(asked, request.output, answer(request, farm, wishes))
     machine = Machine.prepare()
-    request = request.with_defaults(machine.choose_model(None, request.parameters))
-    here = OnMachine(machine, write_again(PROGRAM, typed), asked.verbose, farm.following)
+    request = request.with_values(machine.choose_model(None, request.parameters))
+    here = OnMachine(machine, farm.ending, asked.verbose, farm.following)
     return add_table(asked, request.output, answer(request, here, wishes))
 
 
@@ -114,7 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = build_parser().parse_args(typed)
     try:
         options = farm_job.options(farm_id=asked.farm_id, queue_id=asked.queue_id, profile=asked.profile)
-        farm = OnFarm(options, asked.name, wait=not asked.no_wait, following=Following.read(asked))
+        ending = Ending("" if asked.resume else write_again(PROGRAM, typed), has_table=bool(asked.table))
+        farm = OnFarm(options, asked.name, not asked.no_wait, Following.read(asked), ending)
         if asked.resume:
             return resume(asked, farm)
         return submit(asked, typed, farm)

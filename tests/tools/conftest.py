@@ -25,6 +25,6 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ran:
     ran = Ran()
     monkeypatch.setattr(setup_env, "environment", lambda _: Path(sys.executable))
     monkeypatch.setattr(setup_env, "model", lambda _: tmp_path / "model")
-    monkeypatch.setattr(Machine, "run", lambda machine, job, **_: ran.run(machine, job))
+    monkeypatch.setattr(Machine, "run", lambda machine, job, lines, **_: ran.run(machine, job))
     monkeypatch.chdir(tmp_path)
     return ran

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from submission.arrivals import Arrivals, FirstAnswers
 from submission.farm_job import FarmJob, FarmJobError, Progress
-from submission.follow import ENOUGH, Following
+from submission.follow import ENOUGH, Follower, Following
 from submission.on_farm import _Watch
 from submission.request import Request
 from support.fake_server import MODEL, FakeServer, Fault
@@ -25,6 +26,12 @@ def request_of(job: Job) -> Request:
     return Request({"InputFile": str(job.input), "OutputDir": str(job.folder), "Prompts": f"1-{len(job.lines)}"})
 
 
+def follow(job: Job, stop_above: float | None = None) -> Follower:
+    """Return what follows a job whose shards are still to come."""
+    request = request_of(job)
+    return Following(stop_above).start(request, FirstAnswers(Arrivals(request.output), request.answers))
+
+
 def lines(count: int) -> list[bytes]:
     return [json.dumps({"id": n, "prompt": f"{n}"}).encode() for n in range(1, count + 1)]
 
@@ -33,7 +40,7 @@ def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
     job: Job, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job.shard({1: "from before"})
-    follower = Following().start(request_of(job))
+    follower = follow(job)
     assert not follower.look("1 of 2 tasks done")
     assert not (job.output / "results.html").exists()
     job.shard({2: "two", 4: "!timeout", 5: "five"})
@@ -52,14 +59,14 @@ def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
 @pytest.mark.parametrize(("failed", "ends"), [(2, False), (3, True)])
 def test_a_job_ends_when_more_than_the_share_of_its_lines_fails(failed: int, ends: bool, tmp_path: Path) -> None:
     job = Job(tmp_path / "job", lines(ENOUGH))
-    follower = Following(stop_above=20).start(request_of(job))
+    follower = follow(job, stop_above=20)
     job.shard({line: "!timeout" if line <= failed else "fine" for line in range(1, ENOUGH + 1)})
     assert follower.look("") == ends
 
 
 def test_a_few_failures_at_first_end_nothing(tmp_path: Path) -> None:
     job = Job(tmp_path / "job", lines(ENOUGH))
-    follower = Following(stop_above=20).start(request_of(job))
+    follower = follow(job, stop_above=20)
     job.shard(dict.fromkeys(range(1, ENOUGH), "!timeout"))
     assert not follower.look("")
 
@@ -76,7 +83,7 @@ def test_shards_are_fetched_when_tasks_end_and_a_fetch_that_fails_is_tried_again
             raise error
 
     monkeypatch.setattr(FarmJob, "fetch", fetch)
-    watch = _Watch(FarmJob(JOB, []), Following().start(request_of(job)))
+    watch = _Watch(FarmJob(JOB, []), follow(job))
     for done in (0, 1, 1, 1, 2):
         watch.look(Progress("RUNNING", f"{done} of 3 tasks done", done))
     assert fetched == [JOB] * 3

@@ -13,7 +13,9 @@ import pytest
 
 from local import local_job
 from local.local_job import Machine
-from local.openjd_log import printable, readable
+from local.openjd_log import Course, Said, printable, readable
+
+CPU = " ".join(local_job.CPU_VLLM_ARGS)
 
 
 def test_the_job_s_python_is_the_environment_s() -> None:
@@ -33,22 +35,51 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
         "0:00:00.119003\tValues(CHUNK[INT]) = 1-4",
         "0:00:00.123355\tRunning command /tmp/OpenJD/4oo3xh3b/tmp3uqg47pt.sh",
         "0:00:01.100310\t| 12 s, vllm: loading weights",
-        "0:00:01.109997\ta program's line",
+        "0:00:01.109997\t| a program's line",
         "0:00:01.110168\topenjd_progress: 40",
-        "0:00:01.110304\topenjd_status: 2/5 rows",
+        "0:00:01.110304\topenjd_status: m is ready",
         "--- Results of local session ---",
     ]
-    assert list(readable(log)) == [
-        " 0:00:00  Running step 'Infer'",
-        " 0:00:00  Chunk 1-4",
-        "          a program's line",
-        " 0:00:01  2/5 rows",
+    assert list(readable(log, Course(9))) == [
+        Said(" 0:00:00  Running step 'Infer'"),
+        Said(" 0:00:00  Chunk 1-4"),
+        Said("          a program's line"),
+        Said(" 0:00:01  m is ready", passes=True),
     ]
+
+
+def test_progress_is_that_of_the_whole_job_with_the_time_that_is_left() -> None:
+    log = [
+        "0:01:40.0\tValues(CHUNK[INT]) = 1-5",
+        "0:01:50.0\topenjd_status: 2/5 rows, 1 failed, 30 tokens/s",
+        "0:02:00.0\topenjd_status: 5/5 rows, 1 failed, 31 tokens/s",
+        "0:02:00.1\tValues(CHUNK[INT]) = 6-8",
+        "0:02:08.0\topenjd_status: 2/3 rows, 1 failed, 32 tokens/s",
+        "0:02:10.0\topenjd_status: 3/3 rows, 1 failed, 32 tokens/s",
+    ]
+    course = Course(8)
+    told = [said.text.partition("  ")[2] for said in readable(log, course) if said.passes]
+    assert told == [
+        "2/8 rows, 1 failed, 30 tokens/s, about 30 s left",
+        "5/8 rows, 1 failed, 31 tokens/s, about 12 s left",
+        "7/8 rows, 2 failed, 32 tokens/s, about 4 s left",
+        "8/8 rows, 2 failed, 32 tokens/s",
+    ]
+    assert course.done == 8
+
+
+def test_names_of_files_and_advice_for_a_farm_are_left_to_the_log() -> None:
+    log = [
+        "0:00:01.0\t| lines-000000001-000000005.in-2b13670b72b7.20261202T195357Z-13c9a2a5.jsonl: 5 rows, 0 failed",
+        "0:00:01.0\t| to run the failed lines again into the same OutputDir: Prompts=3 (with BlockSize=1)",
+        "0:00:01.0\t| results: /tmp/out/results.html",
+    ]
+    assert list(readable(log, Course(5))) == []
 
 
 def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
     log = ["ERROR generating Job: ChunkSize must be at most 150", "", "usage: openjd run TEMPLATE", "  --output FORMAT"]
-    assert list(readable(log)) == log[:1]
+    assert [said.text for said in readable(log, Course(1))] == log[:1]
 
 
 def test_two_of_three_signals_reach_openjd_and_how_it_ends_is_shown(
@@ -79,7 +110,8 @@ def test_two_of_three_signals_reach_openjd_and_how_it_ends_is_shown(
     log.touch()
     thread = threading.Thread(target=cancel_thrice)
     thread.start()
-    status = local_job.show([sys.executable, "-c", program, str(sent)], os.environ, log, verbose=False)
+    display = local_job.Display(Course(1), "", None)
+    status = local_job.show([sys.executable, "-c", program, str(sent)], os.environ, log, display)
     thread.join()
     assert status == 130
     assert "told 2 time(s)" in capsys.readouterr().err
@@ -94,21 +126,37 @@ def test_a_file_in_the_place_of_the_results_is_told_in_a_sentence(below: str, tm
     (tmp_path / "file").touch()
     machine = Machine("run-cpu", Path(sys.executable))
     with pytest.raises(local_job.LocalJobError, match=r"file.* cannot be the folder of the results: (File|Not a dir)"):
-        machine.run({"OutputDir": f"{tmp_path}/file{below}"}, verbose=False)
+        machine.run({"OutputDir": f"{tmp_path}/file{below}"}, 1, verbose=False)
 
 
 @pytest.mark.parametrize(
     ("kind", "model", "given", "chosen"),
     [
-        ("run-cpu", None, {}, {"VllmArgs": local_job.CPU_VLLM_ARGS, "ModelName": "small"}),
-        ("run-cpu", "org/model", {"VllmArgs": "-q"}, {"ModelName": "org/model"}),
+        ("run-cpu", None, {}, {"VllmArgs": CPU, "ModelName": "small"}),
+        ("run-cpu", "org/model", {"VllmArgs": "-q"}, {"VllmArgs": f"{CPU} -q", "ModelName": "org/model"}),
+        ("run-cpu", "org/model", {"ModelName": "own"}, {"VllmArgs": CPU}),
         ("run-gpu", None, {}, {}),
         ("run-cpu", None, {"ServerUrl": "http://127.0.0.1:1"}, {}),
     ],
-    ids=["no GPU", "given", "GPU", "another server"],
+    ids=["no GPU", "given", "both given", "GPU", "another server"],
 )
 def test_the_model_is_what_suits_the_machine(
     kind: str, model: str | None, given: dict[str, str], chosen: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_job.setup_env, "model", lambda _: Path("small"))
     assert Machine(kind, Path(sys.executable)).choose_model(model, given) == chosen
+
+
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        ("", CPU),
+        ("--max-num-seqs 8", f"{CPU} --max-num-seqs 8"),
+        ("--dtype=bfloat16", "--enforce-eager --dtype=bfloat16"),
+        ("--no-enforce-eager", "--dtype float32 --no-enforce-eager"),
+        (f"{CPU} --max-num-seqs 8", f"{CPU} --max-num-seqs 8"),
+    ],
+    ids=["none", "more", "another type", "compiled", "all, as a page's command says"],
+)
+def test_a_person_s_arguments_join_those_that_a_cpu_wants(given: str, whole: str) -> None:
+    assert local_job.add_cpu_arguments(given) == whole

@@ -14,6 +14,7 @@ import pytest
 import run_local
 from job.moment import read_moment
 from job.parameters import BY_NAME
+from local import local_job
 from local.local_job import STOPPED
 from submission import request
 from support.fake_server import MODEL, FakeServer, Fault
@@ -98,12 +99,13 @@ def test_a_time_that_is_none_is_refused(text: str) -> None:
 
 
 def test_a_stop_ends_in_a_page_of_what_is_there_and_the_command_that_goes_on(
-    job: Job, ran: Ran, capsys: pytest.CaptureFixture[str]
+    job: Job, ran: Ran, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job.shard({1: "one", 2: "two"})
     ran.statuses.append(STOPPED)
     typed = ["--input", str(job.input), "--output-dir", str(job.folder), "-p", "HfToken=hf_hush"]
-    typed += ["-p", f"ModelName={BY_NAME['ModelName'].default}", "-p", "VllmArgs="]  # as the shard was asked
+    typed += ["-p", f"ModelName={BY_NAME['ModelName'].default}"]  # as the shard was asked, without arguments
+    monkeypatch.setattr(local_job, "CPU_VLLM_ARGS", ())
     assert run_local.main(typed) == STOPPED
     printed = capsys.readouterr()
     assert printed.out.strip() == str(job.output / "results.html")

@@ -119,7 +119,7 @@ def test_local_runs_the_same_parameters_on_this_machine(said: Path, ran: Ran, tm
     assert submit.main([file, "--no-wait", "-p", "MaxTokens=9"]) == 0
     values = submitted_values(said)
     values.pop("JobScriptDir")
-    machine_s = {"ModelName": str(tmp_path / "model"), "VllmArgs": CPU_VLLM_ARGS}
+    machine_s = {"ModelName": str(tmp_path / "model"), "VllmArgs": " ".join(CPU_VLLM_ARGS)}
     assert ran.jobs == [machine_s | values]
 
 

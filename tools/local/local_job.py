@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,15 +20,17 @@ from typing import BinaryIO, Self
 
 import bundle
 import setup_env
-from local.openjd_log import printable, readable
+from engine.vllm_args import has_flag
+from local.openjd_log import Course, printable, readable
 from setup_env import say
+from terminal import Bar, fold, open_bar
 
 # What vLLM's CPU build wants; whatever of it the caller has set already stays.
 CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2"}  # GiB; the default takes most of a small machine's memory
 # float32 is faster than bfloat16 on processors with AVX2 alone. On a CPU vLLM 0.32 cannot load what it compiled before
-# and would compile for minutes at every start, longer than a small job takes: ask for VllmArgs without --enforce-eager
-# where a long job earns that back.
-CPU_VLLM_ARGS = "--dtype float32 --enforce-eager"
+# and would compile for minutes at every start, longer than a small job takes: --no-enforce-eager in VllmArgs compiles
+# all the same, where a long job earns that back.
+CPU_VLLM_ARGS = ("--dtype float32", "--enforce-eager")
 PRIVACY = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 LOOK_SECONDS = 2.0  # between two looks at a job that is followed
 Watch = Callable[[], bool]
@@ -60,20 +60,23 @@ class Machine:
         return cls(kind, setup_env.environment(kind))
 
     def choose_model(self, model: str | None, given: Mapping[str, str]) -> dict[str, str]:
-        """Return ModelName and VllmArgs as they suit this machine, without those that are given."""
+        """Return ModelName, where none is given, and VllmArgs as they suit this machine."""
         if given.get("ServerUrl"):
-            return {"ModelName": model} if model else {}
-        chosen = {"VllmArgs": CPU_VLLM_ARGS} if self.kind == "run-cpu" and "VllmArgs" not in given else {}
+            return {"ModelName": model} if model and "ModelName" not in given else {}
+        on_cpu = self.kind == "run-cpu"
+        chosen = {"VllmArgs": add_cpu_arguments(given.get("VllmArgs", ""))} if on_cpu else {}
+        if "ModelName" in given:
+            return chosen
         if model:
             chosen["ModelName"] = str(Path(model).absolute()) if Path(model).is_dir() else model
-        elif self.kind == "run-cpu" and "ModelName" not in given:
+        elif on_cpu:
             chosen["ModelName"] = str(setup_env.model(setup_env.SMALL_MODEL))
         return chosen
 
-    def run(self, parameters: Mapping[str, str], *, verbose: bool, watch: Watch | None = None) -> int:
-        """Run a job and return its exit status, STOPPED where a person stopped it. Raises LocalJobError.
+    def run(self, parameters: Mapping[str, str], lines: int, *, verbose: bool, watch: Watch | None = None) -> int:
+        """Run a job over so many lines and return its exit status, STOPPED where a person stopped it.
 
-        watch: is called every few seconds while the job runs, and tells whether to cancel it.
+        watch: is called every few seconds while the job runs, and tells whether to cancel it. Raises LocalJobError.
         """
         output_dir = Path(parameters["OutputDir"])
         try:
@@ -86,8 +89,12 @@ class Machine:
             file.write_text(json.dumps(dict(parameters)), encoding="utf-8")
             template = str(bundle.ROOT / "template.yaml")
             command = [str(self.python.parent / "openjd"), "run", template, "-p", f"file://{file}"]
-            log = output_dir / "openjd.log"
-            return show(command, self.environment(parameters), log, verbose=verbose, watch=watch)
+            variables, log = self.environment(parameters), output_dir / "openjd.log"
+            if verbose:
+                return show(command, variables, log, show_all, watch=watch)
+            with open_bar() as bar:
+                course, model = Course(lines), parameters.get("ModelName", "")
+                return show(command, variables, log, Display(course, model, bar), watch=watch)
 
     def environment(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the job's environment variables: the template's "python" is this machine's."""
@@ -109,10 +116,23 @@ def has_gpu() -> bool:
     return listing.returncode == 0 and "GPU 0" in listing.stdout
 
 
+def add_cpu_arguments(given: str) -> str:
+    """Return what vLLM's CPU build wants, with a person's own arguments behind it; what they say again is left out."""
+    words = given.split()
+    names = [(own, own.split()[0]) for own in CPU_VLLM_ARGS]
+    wanted = [own for own, flag in names if not any(has_flag(words, said) for said in (flag, f"--no-{flag[2:]}"))]
+    return " ".join([*wanted, *filter(None, [given.strip()])])
+
+
 def show(
-    command: Sequence[str], variables: Mapping[str, str], log: Path, *, verbose: bool, watch: Watch | None = None
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    log: Path,
+    display: Callable[[Iterable[str]], None],
+    *,
+    watch: Watch | None = None,
 ) -> int:
-    """Run openjd, keep what it says in `log`, show the part that a person wants, and return its exit status.
+    """Run openjd, keep what it says in `log`, display it, and return its exit status.
 
     Ctrl-C and SIGTERM cancel the job, a second one drops what is in flight: openjd is told of these two, and what it
     does until it has ended is still shown.
@@ -126,12 +146,33 @@ def show(
         start_new_session=True,  # or a terminal's Ctrl-C would reach it twice
     )
     with openjd, log.open("wb") as file, _cancelling(openjd) as cancelled, _watching(openjd, watch):
-        lines = (printable(line) for line in _keep(openjd.stdout or (), file))
-        width = shutil.get_terminal_size().columns if sys.stderr.isatty() and not verbose else None
-        for line in lines if verbose else readable(lines):
-            say(line[:width])  # a terminal gets one row a line; the log has the rest
+        display(printable(line) for line in _keep(openjd.stdout or (), file))
         status = openjd.wait()
     return STOPPED if cancelled else status
+
+
+def show_all(lines: Iterable[str]) -> None:
+    """Show every line of openjd's log."""
+    for line in lines:
+        say(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Shows what a person wants of openjd's log; a model in a folder goes by the folder's name."""
+
+    course: Course
+    model: str
+    bar: Bar | None
+
+    def __call__(self, lines: Iterable[str]) -> None:
+        """Show the lines, those that tell how things stand in the bar where there is one."""
+        for said in readable(lines, self.course):
+            text = said.text.replace(self.model, Path(self.model).name) if self.model.startswith("/") else said.text
+            if said.passes and self.bar:
+                self.bar.show(text.strip(), self.course.done, self.course.total if self.course.done else 0)
+            else:
+                say(fold(text))
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Protocol
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import inspection
 from rows.ranges import Lines
-from setup_env import say
+from setup_env import say, say_command
 from submission import trial
 from submission.arrivals import Arrivals
 from submission.command import drop_option, write_again
@@ -35,8 +35,11 @@ class Wishes:
 class Place(Protocol):
     """Where jobs run."""
 
-    def run(self, job: Mapping[str, str], request: Request) -> int:
-        """Run a job of the request, merge, show the page; return the exit status."""
+    def run(self, job: Mapping[str, str], request: Request, lines: int, *, is_trial: bool = False) -> int:
+        """Run a job of the request over so many lines, merge, show the page; return the exit status.
+
+        Of a trial no answers are shown: whoever asked for it shows them all.
+        """
 
     def merge(self, request: Request) -> int:
         """Merge what is there, without a job; show the page and return the exit status."""
@@ -64,7 +67,7 @@ def answer(request: Request, place: Place, wishes: Wishes) -> int:
         lines = trial.without(lines, chosen)
         if (status := _try(chosen, len(lines), request, standing, place, wishes)) is not None:
             return status
-    return place.run(make_job(request, standing, lines), request)
+    return place.run(make_job(request, standing, lines), request, len(lines))
 
 
 def _try(chosen: Lines, rest: int, request: Request, standing: Standing, place: Place, wishes: Wishes) -> int | None:
@@ -73,15 +76,16 @@ def _try(chosen: Lines, rest: int, request: Request, standing: Standing, place: 
     arrivals = Arrivals(request.output)
     job = make_job(request, standing, chosen)
     is_in_input = job.get("InputFile") == request.parameters.get("InputFile")
-    status = place.run(job, Request(job) if is_in_input else request)  # the page shows the trial alone where it can
+    whole = Request(job) if is_in_input else request  # the page shows the trial alone where it can
+    status = place.run(job, whole, len(chosen), is_trial=True)
     records = arrivals.records()
     if not records:
         return status
-    measured = trial.show(records, request.parameters.get("OutputField", "generated_text"), rest, wishes.price)
+    measured = trial.show(records, request.answers, rest, wishes.price)
     if status or not measured.answered:
         say("The trial did not end well: the rest is not asked")
         return status or 1
     if trial.may_go_on(rest, yes=wishes.yes):
         return None
-    say(f"The trial's answers stay. To ask the rest: {wishes.rest}")
+    say_command("The trial's answers stay. To ask the rest:", wishes.rest)
     return 0

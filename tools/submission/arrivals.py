@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -15,8 +16,10 @@ from host import runner
 from results import shards
 from results.record import Record
 from results.shards import Shard, ShardError
+from setup_env import say
 
-SHOWN = 400  # characters of an answer
+SHOWN = 230  # characters of an answer: three lines of a terminal
+FIRST = 3  # answers of a job that are shown
 _INNER = ("content", "text", "message", "choices", "body", "response", "output", "result", "modelOutput", "data")
 
 
@@ -72,6 +75,27 @@ class Arrivals:
     def _stems(self) -> dict[str, Path]:
         """Return the shards there are, by the part of their names that they keep when they are finished."""
         return {_stem(path): path for path in sorted((self.output / "results").glob("*lines-*"))}
+
+
+@dataclass
+class FirstAnswers:
+    """Shows the first answers that arrive, until as many as wanted have been; `field` is the OutputField."""
+
+    arrivals: Arrivals
+    field: str
+    wanted: int = FIRST
+    _shown: set[int] = dataclasses.field(default_factory=set)
+
+    def show(self) -> None:
+        """Show what is new and still wanted."""
+        if len(self._shown) >= self.wanted:
+            return
+        for record in self.arrivals.records():
+            if record.head["status"] == "succeeded" and record.head["line"] not in self._shown:
+                self._shown.add(record.head["line"])
+                say(describe(record, self.field))
+                if len(self._shown) >= self.wanted:
+                    return
 
 
 def _stem(path: Path) -> str:

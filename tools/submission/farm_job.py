@@ -23,6 +23,7 @@ import bundle
 from host import files, runner
 from job.parameters import FILES, SECRETS
 from setup_env import cache, say
+from terminal import Bar, open_bar, say_time
 
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
 JOB_MADE = re.compile(f"{JOB_ID.pattern}|Waiting for Job to be created")  # what `deadline bundle submit` says then
@@ -140,7 +141,11 @@ class FarmJob:
 
         watch: is told of the progress at each look.
         """
-        shown, pause, failures = "", FIRST_PAUSE, 0
+        with open_bar() as bar:
+            return self._wait(watch, bar)
+
+    def _wait(self, watch: Callable[[Progress], None], bar: Bar | None) -> str:
+        shown, pause, failures, begun = "", FIRST_PAUSE, 0, time.monotonic()
         while True:
             try:
                 details = deadline("job", "get", "--job-id", self.id, *self.options)
@@ -157,9 +162,12 @@ class FarmJob:
                     )
                 details = ""
             progress = read_progress(details)
+            if bar and progress.text:
+                bar.show(progress.text + progress.tell_left(time.monotonic() - begun), progress.done, progress.total)
             if progress.text and progress.text != shown:
                 shown, pause = progress.text, FIRST_PAUSE
-                say(f"  {progress.text}")
+                if not bar:
+                    say(f"  {progress.text}")
             if progress.status in ENDED:
                 return progress.status
             watch(progress)
@@ -200,11 +208,18 @@ def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
 
 
 class Progress(NamedTuple):
-    """How far a job is: its status, a line about its tasks, and how many of them are done."""
+    """How far a job is: its status, a line about its tasks, how many of them are done, and how many there are."""
 
     status: str
     text: str
     done: int
+    total: int = 0
+
+    def tell_left(self, seconds: float) -> str:
+        """Say how long the rest may take, after so many seconds."""
+        if not 0 < self.done < self.total:
+            return ""
+        return f", about {say_time(seconds * (self.total - self.done) / self.done)} left"
 
 
 def read_progress(details: str) -> Progress:
@@ -214,4 +229,5 @@ def read_progress(details: str) -> Progress:
     counts = {name: int(count) for name, count in re.findall(r"(\w+): (\d+)", block[1])} if block else {}
     told = [f"{counts.get('SUCCEEDED', 0)} of {sum(counts.values())} tasks done"]
     told += [f"{counts[name]} {name.lower()}" for name in ("RUNNING", "FAILED", "CANCELED") if counts.get(name)]
-    return Progress(status[1] if status else "", ", ".join(told) if counts else "", counts.get("SUCCEEDED", 0))
+    done, total = counts.get("SUCCEEDED", 0), sum(counts.values())
+    return Progress(status[1] if status else "", ", ".join(told) if counts else "", done, total)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from results.record import Record
 from setup_env import say
 from submission import merging
-from submission.arrivals import Arrivals, Count, describe
+from submission.arrivals import Count, FirstAnswers
 from submission.request import Request
 
-FIRST = 3  # answers that are shown
 ENOUGH = 10  # lines done before a share of failures says anything
 PAUSE_SECONDS = 30.0  # between two merges, at least
 PAUSE_FACTOR = 10  # and so many times as long as a merge takes, so that following costs a tenth at most
@@ -37,9 +34,9 @@ class Following:
         """Return the wish of a command line, or None."""
         return cls(asked.stop_if_failed) if asked.follow or asked.stop_if_failed is not None else None
 
-    def start(self, request: Request, *, python: Path | None = None, all_of_it: bool = False) -> Follower:
-        """Return what follows a job of the request; `all_of_it` takes what is there already for the job's."""
-        return Follower(request, Arrivals(request.output, all_of_it), python, self.stop_above)
+    def start(self, request: Request, first: FirstAnswers, *, python: Path | None = None) -> Follower:
+        """Return what follows a job of the request, whose answers arrive as `first` finds them."""
+        return Follower(request, first, python, self.stop_above)
 
 
 @dataclass
@@ -47,41 +44,24 @@ class Follower:
     """Follows one job into the folder of its request."""
 
     request: Request
-    arrivals: Arrivals
+    first: FirstAnswers
     python: Path | None = None
     stop_above: float | None = None
-    _shown: set[int] = field(default_factory=set)
     _merged: Count = field(default_factory=Count)
     _next: float = 0.0  # by time.monotonic()
 
     def look(self, progress: str) -> bool:
         """Show and merge what is new; return whether so many lines failed that the job should end."""
-        count = self.arrivals.count()
+        count = self.first.arrivals.count()
         if count == Count():
             return False
-        self._show_first()
+        self.first.show()
         if count != self._merged and time.monotonic() >= self._next:
             self._merge(count, progress)
         if self.stop_above is None or count.done < ENOUGH or count.failed * 100 <= self.stop_above * count.done:
             return False
         say(f"{count.failed:,} of {count.done:,} lines failed, more than {self.stop_above:g}%: the job is canceled")
         return True
-
-    def _show_first(self) -> None:
-        """Show answers until a few have been, as they arrive."""
-        if len(self._shown) >= FIRST:
-            return
-        name = self.request.parameters.get("OutputField", "generated_text")
-        for record in self._new_answers():
-            self._shown.add(record.head["line"])
-            say(describe(record, name))
-            if len(self._shown) >= FIRST:
-                return
-
-    def _new_answers(self) -> Iterator[Record]:
-        for record in self.arrivals.records():
-            if record.head["status"] == "succeeded" and record.head["line"] not in self._shown:
-                yield record
 
     def _merge(self, count: Count, progress: str) -> None:
         begun = time.monotonic()

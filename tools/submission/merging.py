@@ -72,10 +72,13 @@ def has_shards(output: Path) -> bool:
     return any((output / "results").glob("*lines-*"))
 
 
-def show_page(output: Path) -> bool:
-    """Print the path of results.html on stdout; return whether there is one."""
-    page = output / "results.html"
-    if page.is_file():
+def has_page(output: Path) -> bool:
+    """Tell whether there is a results.html."""
+    return (output / "results.html").is_file()
+
+
+def show_page(output: Path) -> None:
+    """Print the path of results.html on stdout, where there is one."""
+    if has_page(output):
         say("\nOpen this in any browser:")
-        print(page, flush=True)
-    return page.is_file()
+        print(output / "results.html", flush=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from host import runner
-from setup_env import say
+from setup_env import say, say_command
 from submission import merging
+from submission.arrivals import FIRST, Arrivals, FirstAnswers
+from submission.ending import Ending
 from submission.farm_job import FarmJob, FarmJobError, NoJob, Note, Progress
 from submission.follow import Follower, Following
 from submission.request import Request, RequestError
-from submission.verdict import tell_if_nothing
+from terminal import shorten
 
 STOPPED = 130
 
@@ -25,8 +27,9 @@ class OnFarm:
     name: str | None = None
     wait: bool = True
     following: Following | None = None
+    ending: Ending = field(default_factory=Ending)
 
-    def run(self, job: Mapping[str, str], request: Request) -> int:
+    def run(self, job: Mapping[str, str], request: Request, lines: int, *, is_trial: bool = False) -> int:
         """Submit a job of the request and, unless told otherwise, see it through. Raises RequestError, FarmJobError."""
         try:
             submitted = FarmJob.submit(job, self.options, name=self.name)
@@ -36,29 +39,32 @@ class OnFarm:
         note.write()
         again = f"python3 tools/submit.py --resume {submitted.id}"
         try:
-            say(f"submitted {submitted.id}")
+            say(f"submitted {submitted.id}: {lines:,} {'line' if lines == 1 else 'lines'}")
             if not self.wait:
-                say(f"To fetch the results later: {again}")
+                say_command("To fetch the results later:", again)
                 return 0
-            follower = self.following.start(request) if self.following else None
-            return self.see_through(submitted.id, Request(note.parameters), follower)
+            first = FirstAnswers(Arrivals(request.output), request.answers, 0 if is_trial else FIRST)
+            return self.see_through(submitted.id, Request(note.parameters), first, is_trial=is_trial)
         except KeyboardInterrupt:
-            say(f"\nThe job goes on. To come back to it: {again}")
+            say_command("\nThe job goes on. To come back to it:", again)
             return STOPPED
 
     def merge(self, request: Request) -> int:
         """Merge what is there, without a job; show the page and return the exit status."""
         is_merged = merging.merge(request.parameters)
-        return 0 if merging.show_page(request.output) and is_merged else 1
+        return 0 if self.ending.tell(request) and is_merged and merging.has_page(request.output) else 1
 
     def come_back(self, job_id: str, request: Request | None) -> int:
         """Go on with a job that was submitted earlier; return the exit status."""
-        follower = self.following.start(request, all_of_it=True) if self.following and request else None
-        return self.see_through(job_id, request, follower)
+        first = FirstAnswers(Arrivals(request.output, all_of_it=True), request.answers) if request else None
+        return self.see_through(job_id, request, first)
 
-    def see_through(self, job_id: str, request: Request | None, follower: Follower | None = None) -> int:
+    def see_through(
+        self, job_id: str, request: Request | None, first: FirstAnswers | None, *, is_trial: bool = False
+    ) -> int:
         """Wait for a job, download and merge; print the page's path and return the exit status."""
         submitted = FarmJob(job_id, self.options)
+        follower = self.following.start(request, first) if self.following and request and first else None
         status = submitted.wait(_Watch(submitted, follower).look if follower else lambda _: None)
         say(f"the job ended: {status}")
         submitted.download()
@@ -66,12 +72,14 @@ class OnFarm:
             say("Nothing is noted about this job here, so earlier results in its folder are not merged: name the file,")
             say(f"python3 tools/submit.py --resume {job_id} FILE --output-dir FOLDER")
             return 0 if status == "SUCCEEDED" else 1
+        if first:
+            first.show()
         is_merged = merging.merge(request.parameters)
-        if not merging.show_page(request.output):
+        has_answers = self.ending.tell(request, is_trial=is_trial)
+        if not merging.has_page(request.output):
             why = f"deadline job logs --job-id {job_id} says why"
-            say(f"There is no {request.output / 'results.html'}: the job left no results. {why}")
-        is_empty = tell_if_nothing(request.output)
-        return 0 if status == "SUCCEEDED" and is_merged and not is_empty else 1
+            say(f"There is no {shorten(request.output / 'results.html')}: the job left no results. {why}")
+        return 0 if status == "SUCCEEDED" and is_merged and has_answers else 1
 
 
 @dataclass

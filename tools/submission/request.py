@@ -47,9 +47,14 @@ class Request:
         """Return the folder of the finished files."""
         return Path(self.parameters["OutputDir"]) / "output"
 
-    def with_defaults(self, values: Mapping[str, str]) -> Request:
-        """Return the request with values for parameters that it does not set."""
-        return replace(self, parameters={**values, **self.parameters})
+    @property
+    def answers(self) -> str:
+        """Return the field that receives answers."""
+        return self.parameters.get("OutputField", "generated_text")
+
+    def with_values(self, values: Mapping[str, str]) -> Request:
+        """Return the request with other values for some parameters."""
+        return replace(self, parameters={**self.parameters, **values})
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
