@@ -2,9 +2,10 @@
 """The preSubmission hook of hooks.yaml: check the input before anything is uploaded.
 
 Reads the submission as `deadline` gives it (JSON on stdin), the files that InputFile, PromptTemplateFile and
-ResponseSchemaFile name, and template.yaml. Writes nothing and reaches no network. What it finds goes to stderr; exit
-status 1 ends the submission, for an input of which no line could succeed or a parameter that cannot be used. Rows that
-would fail, and lines that would be left out, are told and let through. `Prompts=all` becomes the file's own range.
+ResponseSchemaFile name, template.yaml, and the answers in OutputDir. Writes nothing and reaches no network. What it
+finds goes to stderr; exit status 1 ends the submission, for an input of which no line could succeed or a parameter that
+cannot be used. Rows that would fail, lines that would be left out, and lines that have an answer already are told and
+let through. `Prompts=all` becomes the file's own range.
 
 stdout stays empty or holds one JSON object for `deadline`: a template in which the range and the job's name are written
 out. A value from the command line cannot be changed by a hook, and a name given by --name is lost when one runs.
@@ -29,6 +30,7 @@ from checking.expiry import tell_expiry
 from checking.inspection import DEFAULTS, Checked, is_all
 from host import runner
 from job.parameters import JobError
+from submission import missing
 
 CHECKED_LINES = 100_000  # of a larger file, so that a submission waits seconds and not minutes
 MANY_TASKS = 1_000  # from here on larger blocks or chunks are suggested
@@ -55,6 +57,8 @@ def hook(submission: Mapping[str, Any]) -> dict[str, Any]:
     prompts = advice.whole_range(checked.source.lines, int(given["BlockSize"])) if is_all(given["Prompts"]) else ""
     if prompts:
         say(f"Prompts=all is {prompts}")
+    if advised := missing.advise({**given, "Prompts": prompts or given["Prompts"]}):
+        say(advised)
     return _changes(submission, prompts)
 
 

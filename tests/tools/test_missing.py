@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import hook
 import run_local
 import submit
 from rows.ranges import EXPRESSION_LIMIT, Lines
+from submission import missing
 from submission.missing import Standing, find_standing, make_job
 from submission.request import Request
 from support.fake_server import FakeServer
@@ -76,6 +78,41 @@ def test_another_question_is_asked_of_every_line(
     assert run_local.main(["--input", str(six_of_ten.input), *typed(six_of_ten, "-p", changed)]) == 0
     assert ran.jobs[0]["Prompts"] == "1-10"
     assert "6 answers in the folder are to other questions and stay aside" in capsys.readouterr().err
+
+
+def hooked(session: Session, **more: str) -> dict[str, object]:
+    """Submit what the session asks, with hooks allowed."""
+    asked = {"InputFile": str(session.input), "OutputDir": str(session.output), "ServerUrl": session.url}
+    return hook.hook(
+        {"jobBundleDir": str(session.folder), "parameters": {**asked, "ModelName": "fake", "Prompts": "1-10", **more}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "6 of 10 lines have an answer to this same question; Prompts=7-10 asks only the others"),
+        ({"Prompts": "all"}, "6 of 10 lines have an answer to this same question; Prompts=7-10 asks only the others"),
+        ({"Prompts": "1-2", "BlockSize": "4"}, "6 of 8 lines have an answer to this same question; Prompts=7,8 with"),
+        ({"Prompts": "2-5"}, "4 of 4 lines have an answer to this same question; none is left to ask"),
+    ],
+    ids=["some", "all", "blocks", "none left"],
+)
+def test_the_hook_says_what_is_answered_and_lets_all_be_asked(
+    asked: dict[str, str], told: str, six_of_ten: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = hooked(six_of_ten, **asked)
+    assert changed == ({"parameters": {"Prompts": "1-10"}} if asked.get("Prompts") == "all" else {})
+    assert told in capsys.readouterr().err
+
+
+def test_the_hook_says_nothing_of_other_questions_and_stops_at_nothing(
+    six_of_ten: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooked(six_of_ten, SystemPrompt="Be brief")
+    monkeypatch.setattr(missing, "find_standing", lambda _: 1 / 0)
+    hooked(six_of_ten)
+    assert "have an answer" not in capsys.readouterr().err
 
 
 def test_lines_that_no_range_can_name_travel_in_a_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from rows import ranges, source
 from rows.ranges import Lines
 from submission.merging import has_shards
 from submission.request import Request
+
+GLANCE_BYTES = 100 << 20  # of shards, which are read in some seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,23 @@ class Standing:
 
     def tell(self) -> str:
         """Say it in a sentence; nothing where nothing was asked before."""
-        answered, asked = len(self.wanted) - len(self.missing), len(self.missing)
-        said = f"{answered:,} of {len(self.wanted):,} lines have an answer to this same question" if answered else ""
-        if answered:
-            said += f"; {asked:,} {'is' if asked == 1 else 'are'} asked" if asked else "; none is left to ask"
+        asked = len(self.missing)
+        said = self._tell_answered(f"{asked:,} {'is' if asked == 1 else 'are'} asked")
         other = f"{self.others:,} answers in the folder are to other questions and stay aside" if self.others else ""
         return ". ".join(filter(None, (said, other)))
+
+    def advise(self, block_size: str) -> str:
+        """Say to a person whose job asks all how to ask only what has no answer; nothing where nothing has one."""
+        expression = ranges.write(self.missing)
+        what = f"Prompts={expression}" + (" with BlockSize=1" if block_size != "1" else "")
+        fits = len(expression) <= ranges.EXPRESSION_LIMIT
+        return self._tell_answered(f"{what if fits else 'tools/submit.py'} asks only the others")
+
+    def _tell_answered(self, of_the_others: str) -> str:
+        answered = len(self.wanted) - len(self.missing)
+        then = of_the_others if self.missing else "none is left to ask"
+        said = f"{answered:,} of {len(self.wanted):,} lines have an answer to this same question; {then}"
+        return said if answered else ""
 
 
 def find_standing(request: Request, *, again: bool = False) -> Standing:
@@ -58,6 +71,16 @@ def find_standing(request: Request, *, again: bool = False) -> Standing:
             return Standing(wanted, wanted)
         with contextlib.closing(find_answered(found, values, request.output / "results")) as answered:
             return Standing(wanted, answered.missing(wanted), answered.others)
+
+
+def advise(parameters: Mapping[str, str]) -> str:
+    """Say how to ask only what has no answer in OutputDir; nothing where that is not seen at once."""
+    request = Request(dict(parameters))
+    with contextlib.suppress(Exception):  # what is there is no business of a submission that asks all
+        size = sum(path.stat().st_size for path in (request.output / "results").iterdir())
+        if 0 < size <= GLANCE_BYTES:
+            return find_standing(request).advise(parameters["BlockSize"])
+    return ""
 
 
 def make_job(request: Request, standing: Standing, lines: Lines) -> dict[str, str]:
