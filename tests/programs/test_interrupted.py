@@ -74,6 +74,20 @@ def test_a_canceled_chunk_keeps_its_answers_and_the_next_attempt_asks_for_the_re
     finish(held)
 
 
+def test_what_a_stopped_job_with_another_prompt_left_is_neither_mixed_nor_lost(held: Held) -> None:
+    held.chunk.kill()
+    held.chunk.communicate()
+    held.holding[0] = False
+    session = held.session
+    session.chunk(system_prompt="Be brief.").check()
+    session.aggregate().check()
+    assert [held.server.asked[str(n)] for n in range(30)] == [2] * 30
+    assert session.summary()["succeeded"] == 30
+    assert "10 answers in results/ are to other questions" in "\n".join(session.summary()["notes"])
+    session.aggregate(model_name=session.model, server_url=session.url).check()
+    assert [outcome(row) for row in session.written()] == [*(f"echo: {n}" for n in range(10)), *["missing"] * 20]
+
+
 def test_a_canceled_chunk_takes_what_arrives_in_the_notice_period(tmp_path: Path) -> None:
     go = threading.Event()
     with FakeServer(lambda asked: Fault(until=go.is_set) if asked.text.isdigit() else None) as server:

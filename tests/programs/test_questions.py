@@ -86,6 +86,14 @@ def test_so_are_those_of_another_model(folder: Folder) -> None:
     assert session.summary()["model"] == "other"
 
 
+def test_so_are_those_of_another_server(folder: Folder) -> None:
+    lines = rows("abcdef")
+    folder.run(lines, STOPPED)
+    with FakeServer() as folder.server:
+        session = folder.run(lines, "4-6")
+    assert [outcome(row) for row in session.written()] == [*["missing"] * 3, "echo: d", "echo: e", "echo: f"]
+
+
 def test_those_under_a_changed_schema_are_left_alone(folder: Folder, tmp_path: Path) -> None:
     lines = rows("abcdef")
     for number, schema in enumerate((SCHEMA, OTHER_SCHEMA)):
