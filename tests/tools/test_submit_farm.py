@@ -55,28 +55,31 @@ def test_a_second_job_into_one_folder_completes_the_first(farm: Farm, tmp_path: 
 
 
 @pytest.mark.farm
-def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(farm: Farm, tmp_path: Path) -> None:
-    rows_file(tmp_path, 5)
-    command = [
-        sys.executable,
-        "-B",
-        str(ROOT / "tools" / "submit.py"),
-        "prompts.jsonl",
-        "-p",
-        "ServerUrl=http://127.0.0.1:9",
-    ]
+def test_ctrl_c_leaves_the_job_and_one_that_was_stopped_since_has_a_page(farm: Farm, tmp_path: Path) -> None:
+    rows_file(tmp_path, 10)
+    go = threading.Event()
+    held = lambda asked: Fault(until=go.is_set) if asked.text == "Number 8?" else None  # noqa: E731
     environment = {**farm.environment, "VLLM_BATCH_CACHE": str(tmp_path / "cache")}
-    with subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr
-        lines = iter(running.stderr.readline, "")
-        submitted = next(line for line in lines if line.startswith("submitted "))
-        running.send_signal(signal.SIGINT)
-        rest = "".join(lines)
-    assert running.returncode == 130
-    job = farm.job_in(submitted)
-    assert f"--resume {job.id}" in rest
-    assert not job.canceled
-    farm.cancel(job)
+    with FakeServer(held) as server:
+        command = [sys.executable, "-B", str(ROOT / "tools" / "submit.py"), "prompts.jsonl", "--output-dir", "out"]
+        command += ["-p", f"ServerUrl={server.url}", "-p", f"ModelName={MODEL}", "-p", "ChunkSize=5"]
+        with subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+            assert running.stderr
+            lines = iter(running.stderr.readline, "")
+            job = farm.job_in(next(line for line in lines if line.startswith("submitted ")))
+            running.send_signal(signal.SIGINT)
+            rest = "".join(lines)
+        assert running.returncode == 130
+        assert f"--resume {job.id}" in rest
+        assert not job.canceled
+        farm.wait_until(lambda: server.asked["Number 8?"] == 1 and job.counts["SUCCEEDED"] == 1, "one chunk is done")
+        farm.cancel(job)
+        go.set()
+        stopped = run_submit(farm, tmp_path, "--resume", job.id)
+    output = tmp_path / "out" / "output"
+    assert (stopped.returncode, stopped.stdout.strip()) == (1, str(output / "results.html"))
+    summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["succeeded"], summary["missing"], summary["rerun"]) == (5, 5, "6-10")
 
 
 @pytest.mark.farm
