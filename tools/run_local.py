@@ -2,15 +2,15 @@
 """Run the bundle on this machine: set up what it needs, answer the rows of a file with vLLM, say where the results are.
 
 usage: run_local.py [--input FILE] [--output-dir FOLDER] [--prompts RANGE] [--model MODEL] [-p NAME=VALUE ...]
-                    [--within TIME] [--again] [--trial N [--yes]] [--follow] [--stop-if-failed PERCENT]
-                    [--price-per-hour DOLLARS] [-v]
+                    [--within TIME] [--after FOLDER] [--prompt-template-file FILE] [--again] [--trial N [--yes]]
+                    [--follow] [--stop-if-failed PERCENT] [--price-per-hour DOLLARS] [-v]
 
 With no argument it answers the 24 rows of sample_prompts.jsonl and writes to ./results. It is "openjd run
 template.yaml" with the environment that setup_env.py makes first on PATH: vLLM proper and the template's own model
 where nvidia-smi finds a GPU, else vLLM's CPU build and a small real model. The file is checked first, and task sizes
 are those that suit it, and only lines without an answer to the same question are asked, as submit.py does, whose
---local is the same. Progress goes to stderr, with a bar where that is a terminal and this Python has rich, the path of
-results.html to stdout. FOLDER/openjd.log keeps everything openjd said.
+--local is the same; --after reads the answers of an earlier run. Progress goes to stderr, with a bar where that is a
+terminal and this Python has rich, the path of results.html to stdout. FOLDER/openjd.log keeps everything openjd said.
 
 Ctrl-C lets the job keep what arrives within two minutes, a second one ends it at once; either way what was answered is
 merged, and the page and the command that goes on are named. Exit status: the job's, 1 for what cannot be run
@@ -30,6 +30,7 @@ from job.parameters import JobError
 from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
 from submission.answering import answer, read_wishes
+from submission.chain import read_chain
 from submission.command import write_again
 from submission.ending import Ending
 from submission.follow import Following
@@ -44,7 +45,7 @@ def run(asked: argparse.Namespace, typed: Sequence[str]) -> int:
     """Answer what a command line asks for and return the job's exit status."""
     given = dict(asked.parameters)
     file = asked.input or (None if given.keys() & {"InputFile", "InputUrl"} else SAMPLE)
-    request = read_request(asked, file)
+    request = read_chain(asked, asked.input) if asked.after else read_request(asked, file)
     machine = Machine.prepare()
     request = request.with_values(machine.choose_model(asked.model, request.parameters))
     here = OnMachine(machine, Ending(write_again(PROGRAM, typed)), asked.verbose, Following.read(asked))

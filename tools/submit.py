@@ -4,6 +4,7 @@
 usage: submit.py FILE [--output-dir FOLDER] [--prompts RANGE] [-p NAME=VALUE ...] [--within TIME] [--local] [--no-wait]
                  [--again] [--trial N [--yes]] [--follow] [--stop-if-failed PERCENT] [--price-per-hour DOLLARS]
                  [--table answers.xlsx]
+       submit.py --after JOB_OR_FOLDER --output-dir FOLDER [--prompt-template-file FILE] [the same options]
        submit.py --resume JOB_ID [FILE --output-dir FOLDER] [--follow] [--table answers.xlsx]
 
 Every line of FILE that has no answer to the same question in FOLDER is asked, of the lines that --prompts (or -p
@@ -13,7 +14,8 @@ ended, `deadline job download-output` with OVERWRITE, and scripts/aggregate.py o
 so that a second job into one folder completes the first. `deadline` is asked for its farm and queue; --farm-id,
 --queue-id and --profile are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted
 in the cache folder of setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
---table makes a table of the results at the end, as to_table.py does.
+--after answers the output of an earlier job, as a judge does. --table makes a table of the results at the end, as
+to_table.py does.
 
 Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
 have failed: the summary says so), 1 it did not or no row was answered, 2 nothing was submitted, 130 Ctrl-C (a job on
@@ -34,6 +36,7 @@ from local.local_job import LocalJobError, Machine
 from setup_env import SetupError, say
 from submission import farm_job
 from submission.answering import answer, read_wishes
+from submission.chain import read_chain
 from submission.command import write_again
 from submission.ending import Ending
 from submission.farm_job import FarmJobError, Note
@@ -66,7 +69,7 @@ def submit(asked: argparse.Namespace, typed: Sequence[str], farm: OnFarm) -> int
     wishes = read_wishes(asked, PROGRAM, typed)
     if asked.no_wait and (asked.trial or farm.following):
         raise RequestError("a trial and a job that is followed are waited for: leave out --no-wait")
-    request = read_request(asked, asked.file)
+    request = read_chain(asked, asked.file, farm) if asked.after else read_request(asked, asked.file)
     check_table(asked)
     if not asked.local:
         return add_table(asked, request.output, answer(request, farm, wishes))

@@ -6,7 +6,6 @@ tests/support/fake_vllm, the scheduling the harness's own. The table of all case
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -16,27 +15,17 @@ import pytest
 
 from asking.trust import LOADS_LIMIT
 from support.farm import Agent, Farm, Table
+from support.farm.boto3_alone import link_boto3
 from support.farm.case import BUNDLE, LINES, Case
 from support.scripted_server import scripted, status
 
 pytestmark = pytest.mark.farm
-BOTO3 = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
 PAST = "2020-01-31T18:00:00+01:00"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("farm")
-
-
-def link_boto3(folder: Path) -> Path:
-    """Give boto3 a folder of its own: the jobs' python has it on a farm, from CondaPackages."""
-    folder.mkdir()
-    for name in BOTO3:
-        path = Path(str(importlib.import_module(name).__file__))
-        found = path.parent if path.name == "__init__.py" else path
-        (folder / found.name).symlink_to(found)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ test_contributing.py runs its commands.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +20,7 @@ import pytest
 
 from support.documents import ROOT, commands_of
 from support.farm import Farm
+from support.farm.boto3_alone import link_boto3
 
 pytestmark = pytest.mark.farm
 DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "rows.md", ROOT / "docs" / "tools.md"]
@@ -68,7 +71,8 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     for name in ("scripts", "tools", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     (folder / "reviews.csv").write_text('id,text\n1,Good\n2,Bad\n3,"Never, ever"\n', encoding="utf-8")
-    stand_in = {"PYTHONPATH": str(ROOT / "tests" / "support" / "fake_vllm")}
+    brought = [ROOT / "tests" / "support" / "fake_vllm", link_boto3(folder.parent / "boto3")]
+    stand_in = {"PYTHONPATH": os.pathsep.join(map(str, brought))}
     with Farm(tmp_path_factory.mktemp("farm"), agents=1, job_environment=stand_in) as farm:
         yield Newcomer(folder, farm)
 
@@ -85,6 +89,14 @@ def test_the_results_lie_where_the_tutorial_says(newcomer: Newcomer) -> None:
     for name in ("output.jsonl", "errors.jsonl", "retry.jsonl", "summary.json", "results.html"):
         assert (output / name).is_file()
     assert (output / "output.jsonl").read_text(encoding="utf-8").count('"generated_text"') > 0
+
+
+def test_the_judge_read_the_first_job_s_answers_on_the_farm_and_nothing_was_downloaded(newcomer: Newcomer) -> None:
+    judged = (newcomer.folder / "judged" / "output" / "output.jsonl").read_text(encoding="utf-8").splitlines()
+    asked = (newcomer.folder / "sample_prompts.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["id"] for row in judged] == [json.loads(row)["id"] for row in asked]
+    assert all({"generated_text", "verdict"} <= json.loads(row).keys() for row in judged)
+    assert not (newcomer.folder / "answers" / "output").exists()
 
 
 def test_a_second_job_into_the_folder_leaves_no_numbered_copies(newcomer: Newcomer) -> None:

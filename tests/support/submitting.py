@@ -27,15 +27,24 @@ def submitted_values(notes: Path) -> dict[str, str]:
 
 
 def put_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Put a `deadline` in place that notes its arguments and the bundle's values, and says that the job has ended."""
+    """Put a `deadline` in place that notes its arguments and the bundle's values, and says that the job has ended.
+
+    What a command is to say instead stands in tmp_path/told, under the command's name.
+    """
     program = tmp_path / "bin" / "deadline"
     program.parent.mkdir()
     notes = tmp_path / "called"
     program.write_text(
         f"""#!{sys.executable}
-import pathlib, sys
+import pathlib, shutil, sys
 with open({str(notes)!r}, "a") as file:
     file.write(" ".join(sys.argv[1:]) + "\\n")
+told = pathlib.Path({str(tmp_path)!r}, "told", "-".join(sys.argv[1:3]))
+if told.exists():
+    print(told.read_text())
+    if sys.argv[1] == "manifest":
+        shutil.copy(told, sys.argv[3])
+    sys.exit()
 if sys.argv[1:3] == ["bundle", "submit"]:
     values = pathlib.Path(sys.argv[3], "parameter_values.json").read_text()
     pathlib.Path({str(notes)!r} + ".json").write_text(values)

@@ -109,7 +109,7 @@ def _census(
     values: Mapping[str, Any], keep: int | None, report: Callable[[Problem], None] | None = None
 ) -> tuple[Census, list[str]]:
     """Return an empty census by a job's parameters, and what of them cannot be checked here."""
-    defaults, not_checked = _defaults(values)
+    defaults, not_checked = read_terms(values)
     if values["ServerUrl"]:
         _check_address(values["ServerUrl"])
     arguments = [] if values["ServerUrl"] else split_arguments(values["VllmArgs"])
@@ -187,8 +187,8 @@ def _duplicates(counted: Census) -> tuple[int, list[tuple[int, int]]]:
     return count, pairs
 
 
-def _defaults(values: Mapping[str, Any]) -> tuple[Defaults, list[str]]:
-    """Return the job's defaults for rows, and what of them cannot be checked here."""
+def read_terms(values: Mapping[str, Any]) -> tuple[Defaults, list[str]]:
+    """Return the job's defaults for rows, and what of them cannot be checked here. Raises JobError and OSError."""
     template = values["PromptTemplateFile"]
     if not template or census.HAS_JINJA:
         return read_defaults(values), []

@@ -69,6 +69,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--within", dest="parameters", action="append", type=stop_within, metavar="TIME",
         help="ask nothing after so long, such as 2h or 90m; the job still ends in results",
     )  # fmt: skip
+    parser.add_argument(
+        "--prompt-template-file", dest="parameters", action="append", metavar="FILE",
+        type=lambda file: ("PromptTemplateFile", file), help="makes each row's prompt of its fields",
+    )  # fmt: skip
+    parser.add_argument(
+        "--after",
+        metavar="JOB_OR_FOLDER",
+        help="read the answers of an earlier job, by its id or its folder of results",
+    )
     parser.add_argument("--again", action="store_true", help="ask every line, also those that have an answer")
     parser.add_argument(
         "--trial", type=_count, default=0, metavar="N",
@@ -122,22 +131,26 @@ def stop_within(text: str) -> tuple[str, str]:
     return "StopAt", write_moment(time.time() + seconds)
 
 
-def read_request(asked: argparse.Namespace, file: str | Path | None) -> Request:
-    """Return the request of a command line, checked, its sizes chosen where nothing sets them. Raises RequestError."""
-    given = dict(asked.parameters)
+def read_request(asked: argparse.Namespace, file: str | Path | None, usual: Mapping[str, str] | None = None) -> Request:
+    """Return the request of a command line, checked, its sizes chosen where nothing sets them. Raises RequestError.
+
+    usual: parameters that the command line may set otherwise.
+    """
+    given = {**(usual or {}), **dict(asked.parameters)}
     if file:
         given["InputFile"] = make_whole(file)
-    if asked.prompts:
+    if asked.prompts and not inspection.is_all(asked.prompts):
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
     _refuse_unusable(chosen)
     for name in ("OutputDir", *FILES):
         if chosen.get(name):
             chosen[name] = make_whole(chosen[name])
-    sizes_given = frozenset(SIZES) & chosen.keys()
+    sizes_given = frozenset(SIZES) & dict(asked.parameters).keys()
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise RequestError("name the file to run, or give -p InputUrl=... with --prompts")
+        _refuse_unreadable(chosen)
         for line in ("InputUrl is not checked: it is fetched on the worker", *tell_expiry(chosen)):
             say(line)
         return Request(chosen, sizes_given)
@@ -162,6 +175,14 @@ def _refuse_unusable(chosen: Mapping[str, str]) -> None:
         close = difflib.get_close_matches(name, BY_NAME, n=1)
         raise RequestError(f"there is no parameter {name}" + (f"; did you mean {close[0]}?" if close else ""))
     inspection.read_values(chosen)
+
+
+def _refuse_unreadable(chosen: Mapping[str, str]) -> None:
+    """Raise RequestError for a template, a schema or options that no row could be asked with."""
+    try:
+        inspection.read_terms(inspection.read_values(chosen))
+    except inspection.UNUSABLE as error:
+        raise RequestError(str(error)) from None
 
 
 def _refuse_missing(file: Path, output_dir: Path) -> None:
