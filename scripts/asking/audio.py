@@ -1,8 +1,7 @@
 """Audio named by URL: `file_url` of a transcription or translation line, as vLLM's own batch runner takes it.
 
-Only http, https and data URLs are read, never a path of the worker, and no address that only this machine should ask:
-each host is looked up here, at every redirect, and what is connected to is the address that was looked at. Behind a
-proxy, which looks names up itself, only addresses can be told.
+Only http, https and data URLs are read, never a path of the worker, and no address that only this machine should ask,
+at no redirect either.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-import socket
 import urllib.parse
-import urllib.request
 
 import aiohttp
-from aiohttp.abc import ResolveResult
 
+from asking.hosts import ClosedHost, open_session
 from asking.unanswered import Unanswered
 from dialects.exchange import Failure
 from host import addresses, transfer
@@ -40,7 +37,7 @@ async def fetch(url: str) -> tuple[str, bytes]:
         content = await _download(url)
     except (aiohttp.InvalidURL, ValueError):  # their texts hold the whole URL
         raise RowError("invalid_value", f'"file_url" {shown(url)} is no URL that can be asked') from None
-    except _Closed:
+    except ClosedHost:
         advice = f"set {addresses.ALLOW} on the worker if rows may ask it"
         raise RowError(
             "invalid_value", f'"file_url" {shown(url)} leads to a host that is closed to rows; {advice}'
@@ -52,47 +49,17 @@ async def fetch(url: str) -> tuple[str, bytes]:
     return urllib.parse.urlsplit(url).path.rpartition("/")[2] or "audio", content
 
 
-class _Closed(aiohttp.ClientError):
-    """A host that no row may ask."""
-
-
-class _Resolver(aiohttp.ThreadedResolver):
-    """Finds only addresses that a row may ask."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Return a host's addresses. Raises _Closed when none of them may be asked."""
-        found = await super().resolve(host, port, family)
-        allowed = [one for one in found if addresses.may_ask(host, one["host"])]
-        if found and not allowed:
-            raise _Closed
-        return allowed
-
-
 async def _download(url: str) -> bytes:
     """Return a file's bytes, or a little more than the limit of them."""
     for _ in range(REDIRECTS):
-        proxied = _is_proxied(url)
-        connector = aiohttp.TCPConnector(resolver=None if proxied else _Resolver())
-        async with aiohttp.ClientSession(trust_env=proxied, timeout=TIMEOUT, connector=connector) as session:
-            host = urllib.parse.urlsplit(url).hostname or ""
-            if addresses.is_address(host) and not addresses.may_ask(host, host):  # no resolver is asked for it
-                raise _Closed
-            async with session.get(url, allow_redirects=False) as response:
-                if response.status not in _REDIRECT or "Location" not in response.headers:
-                    response.raise_for_status()
-                    return await _read(response)
-                url = urllib.parse.urljoin(url, response.headers["Location"])
+        async with open_session(url, TIMEOUT) as session, session.get(url, allow_redirects=False) as response:
+            if response.status not in _REDIRECT or "Location" not in response.headers:
+                response.raise_for_status()
+                return await _read(response)
+            url = urllib.parse.urljoin(url, response.headers["Location"])
         if not url.startswith(("http://", "https://")):
             raise ValueError("a redirect to another scheme")
     raise aiohttp.ClientError(f"more than {REDIRECTS} redirects")
-
-
-def _is_proxied(url: str) -> bool:
-    parts = urllib.parse.urlsplit(url)
-    proxies = urllib.request.getproxies()
-    return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
