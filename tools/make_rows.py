@@ -3,6 +3,7 @@
 
 usage: make_rows.py FILE [FILE ...] [-o ROWS.jsonl] [--template 'Summarise: {{text}}' | --prompt-column NAME]
                     [--columns NAME,NAME,...] [--skip-empty] [--format csv|tsv|json|jsonl|parquet|documents|lines]
+                    [--encoding NAME]
 
 Every column becomes a field of the row, ids as they stand ("007" stays "007"); --columns keeps only those named, and
 `messages` beside a prompt that is asked instead become `messages_beside`. The prompt is --template with {{column}}
@@ -14,9 +15,10 @@ filled in, or the column that --prompt-column names, or what the layout says:
     question, query                    prompt
     a folder or .txt and .md files     a row each: `file`, its name, and `text` (--format lines: a line each)
 
-Reads and writes one row at a time, "-" is standard input or output, .gz is unpacked. Parquet needs pyarrow. The file
-appears whole or not at all. Exit status 1, with the place named, for what cannot be turned into rows; --skip-empty
-leaves out the records without a prompt and says how many.
+Reads and writes one row at a time, "-" is standard input or output, .gz is unpacked. Parquet needs pyarrow. Text is
+UTF-8, UTF-16, or Windows-1252 as Excel saves it, which is said; --encoding names any other. A column whose name stands
+twice is numbered. The file appears whole or not at all. Exit status 1, with the place named, for what cannot be turned
+into rows; --skip-empty leaves out the records without a prompt and says how many.
 """
 
 from __future__ import annotations
@@ -32,17 +34,19 @@ from typing import TextIO
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion import layouts, tables
 from conversion.documents import are_documents, read_documents
+from conversion.encodings import Encodings
 from conversion.records import Record, RowsError
 from host import files
 
 
-def read(paths: Sequence[str], form: str = "") -> Iterator[Record]:
+def read(paths: Sequence[str], form: str = "", encoding: str = "") -> Iterator[Record]:
     """Yield the records of files, or of the documents in a folder. Raises RowsError and OSError."""
+    encodings = Encodings(say, encoding)
     if form == "documents" or (not form and are_documents(paths)):
-        yield from read_documents(paths, say)
+        yield from read_documents(paths, say, encodings)
         return
     for path in paths:
-        yield from tables.records(path, form, say)
+        yield from tables.records(path, form, say, encodings)
 
 
 def rows(
@@ -108,6 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-o", "--output", default="-", metavar="ROWS.jsonl", help="what to write (standard output)")
     parser.add_argument("--format", default="", choices=tables.FORMATS, help="default: by the file's name")
+    parser.add_argument("--encoding", default="", metavar="NAME", help="of text, where it is none that is recognised")
     parser.add_argument("--columns", default="", metavar="NAME,NAME", help="fields to keep (default: all)")
     parser.add_argument("--skip-empty", action="store_true", help="leave out records without a prompt")
     prompt = parser.add_mutually_exclusive_group()
@@ -126,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with output(asked.output) as file:
             made = rows(
-                read(asked.files, asked.format),
+                read(asked.files, asked.format, asked.encoding),
                 columns=columns,
                 prompt_column=asked.prompt_column,
                 template=asked.template,

@@ -151,7 +151,7 @@ def _refuse_constant(name: str) -> NoReturn:
 Scan = Callable[[str, int], tuple[Any, int]]
 
 
-class _Doubled(Exception):
+class Doubled(ValueError):
     """A name that stands twice in one object, with two values."""
 
 
@@ -164,18 +164,18 @@ def _scanner(look: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None) -> 
 _scan = _scanner(None)
 
 
-def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's fields. Raises _Doubled for a name that has two values."""
+def fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's fields. Raises Doubled for a name that has two values."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         for name, value in pairs:
             if fields[name] != value:
                 both = f"{shorten(value)} and {shorten(fields[name])}"
-                raise _Doubled(f"{shorten(name)} stands twice in one object, with {both}; leave one of them out")
+                raise Doubled(f"{shorten(name)} stands twice in one object, with {both}; leave one of them out")
     return fields
 
 
-_scan_once = _scanner(_fields_once)
+_scan_once = _scanner(fields_once)
 
 
 def _object(line: int, text: str) -> Row:
@@ -196,7 +196,7 @@ def _object(line: int, text: str) -> Row:
         value = colon.end() if colon else _expect(text, _skip(text, at), ":", "':' delimiter")
         try:
             found, end = _value(text, value, _scan_once if text[value : value + 1] in ("{", "[") else _scan)
-        except _Doubled as error:
+        except Doubled as error:
             doubled = doubled or str(error)
             found, end = _scan(text, value)
         pairs.append((name, found))
@@ -204,8 +204,8 @@ def _object(line: int, text: str) -> Row:
         at = _skip(text, end)
     _nothing_after(text, at + 1)
     try:
-        fields = _fields_once(pairs)
-    except _Doubled as error:
+        fields = fields_once(pairs)
+    except Doubled as error:
         fields, doubled = dict(pairs), str(error)
     return Row(line, text, fields, tuple(members), doubled)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import make_rows
 from conversion import tables
-from conversion.records import plain
+from conversion.records import plain, say_nothing
 from support.conversions import converted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +56,44 @@ def test_utf_16_as_spreadsheets_save_it_is_read(tmp_path: Path) -> None:
     assert converted(tmp_path, "a.tsv", "id\ttext\n1\tgrün\n".encode("utf-16")) == [{"id": "1", "text": "grün"}]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_whatever_excel_saves_is_read(encoding: str, separator: str, tmp_path: Path) -> None:
+    text = f"id{separator}text\r\n007{separator}Größe “à la carte” für 5 € – naïve\r\n"
+    rows = converted(tmp_path, "a.csv", text.encode(encoding))
+    assert rows == [{"id": "007", "text": "Größe “à la carte” für 5 € – naïve"}]
+
+
+def test_bytes_that_are_no_utf_8_are_read_as_windows_1252_and_that_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = "text\nplain\nüber\n".encode() + "Café au lait\nmañana\n".encode("cp1252")
+    rows = converted(tmp_path, "a.csv", content)
+    assert [row["text"] for row in rows] == ["plain", "über", "Café au lait", "mañana"]
+    [note] = [line for line in capsys.readouterr().err.splitlines() if "note" in line]
+    assert "is read as Windows-1252, as Excel saves it ('Café')" in note
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"), [("cp1251", "Привет"), ("shift_jis", "こんにちは"), ("mac_roman", "café")]
+)
+def test_an_encoding_that_is_named_is_taken(encoding: str, text: str, tmp_path: Path) -> None:
+    [row] = converted(tmp_path, "a.csv", f"text\n{text}\n".encode(encoding), "--encoding", encoding)
+    assert row == {"text": text}
+
+
+def test_a_heading_that_stands_twice_is_numbered_and_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = converted(tmp_path, "a.csv", "text,note,note,note_2,\nx,a,b,c,\ny,d,,f,\n")
+    assert rows == [
+        {"note": "a", "note_2": "b", "note_2_2": "c", "text": "x"},
+        {"note": "d", "note_2": "", "note_2_2": "f", "text": "y"},
+    ]
+    said = capsys.readouterr().err
+    assert said.count("a.csv: the column 'note' appears again; it is 'note_2' in the rows") == 1
+
+
 def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
     assert converted(tmp_path, "a.csv.gz", gzip.compress(b"text\nx\n")) == [{"text": "x"}]
 
@@ -69,7 +107,19 @@ def test_the_columns_that_are_named_are_kept_in_that_order(tmp_path: Path) -> No
     ("name", "content", "arguments", "told"),
     [
         ("a.csv", "id,text\n1,a,b\n", (), "a.csv:2: 3 cells, but 2 columns"),
-        ("a.csv", "id,id\n1,2\n", (), "'id' appears twice"),
+        (
+            "a.jsonl",
+            '{"text": "x"}\n{"text": "y", "a": {"b": 1, "b": 2}}\n',
+            (),
+            'a.jsonl:2: "b" stands twice in one object',
+        ),
+        ("a.json", '[{"text": "x", "text": "y"}]', (), 'record 1: "text" stands twice in one object, with "x" and "y"'),
+        ("a.csv", "text\nПривет\n".encode("cp1251"), (), "neither UTF-8 nor Windows-1252"),
+        ("a.csv", "text\nこんにちは\n".encode("shift_jis"), (), "name its encoding with --encoding"),
+        ("a.csv", "text\n你好\n".encode("gbk"), (), "neither UTF-8 nor Windows-1252"),
+        ("a.csv", b"text\nx\x81y\n", (), "neither UTF-8 nor Windows-1252"),
+        ("a.csv", b"text\nx\xffy\n", ("--encoding", "utf-8"), "a.csv is not utf-8"),
+        ("a.csv", b"text\nx\n", ("--encoding", "excel"), "--encoding 'excel' is not known"),
         ("a.csv", "", (), "it is empty"),
         ("a.csv", '"id" x,text\n1,a\n', (), "a.csv:1: "),
         ("a.csv", "id,text\n1,\n", ("--prompt-column", "text"), "a.csv:2: 'text' is empty"),
@@ -159,7 +209,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_s
 def test_any_cells_survive_csv(rows: list[tuple[str, str]], separator: str) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=separator, lineterminator="\n").writerows([("note", "other"), *rows])
-    found = [each.fields for each in tables._table("a.csv", io.StringIO(text.getvalue(), newline=""), "")]
+    found = [each.fields for each in tables._table("a.csv", io.StringIO(text.getvalue(), newline=""), "", say_nothing)]
     assert found == [{"note": note, "other": other} for note, other in rows if note or other]
 
 

@@ -44,6 +44,16 @@ def test_documents_that_are_named_are_rows_and_a_template_asks_of_their_text(fol
     assert [row["prompt"] for row in rows] == ["Summarise b.md: # Sea\n\nDeep.", "Summarise a.txt: One\ntwo"]
 
 
+def test_documents_in_windows_1252_are_read_and_that_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes("Café\r\nzu".encode("cp1252"))
+    rows = made(tmp_path / "rows.jsonl", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    assert [row["text"] for row in rows] == ["Café\nzu"] * 2
+    assert capsys.readouterr().err.count("Windows-1252") == 1
+
+
 def test_one_text_is_a_document_or_a_row_a_line(folder: Path, tmp_path: Path) -> None:
     assert len(made(tmp_path / "one.jsonl", str(folder / "a.txt"))) == 1
     lines = made(tmp_path / "lines.jsonl", str(folder / "a.txt"), "--format", "lines")

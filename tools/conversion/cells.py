@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+from conversion.records import Say, number_names
+
 SEPARATORS = ",;\t|"
 LARGEST_CELL = 1 << 26  # characters; more is a quotation mark that is never closed
 SAMPLE = 64  # lines that are looked at for the way of quoting
@@ -32,10 +34,10 @@ class TableError(Exception):
         self.line = line
 
 
-def read_table(file: IO[str], separator: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
+def read_table(file: IO[str], separator: str, say: Say) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line where each record of a table begins, and the record. Raises TableError.
 
-    The separator is read off the first line where none is given.
+    The separator is read off the first line where none is given; a name that stands twice there is numbered.
     """
     csv.field_size_limit(LARGEST_CELL)
     head, before = file.readline(), 0
@@ -48,13 +50,11 @@ def read_table(file: IO[str], separator: str = "") -> Iterator[tuple[int, dict[s
     lines = itertools.chain(sample, file)
     reader = csv.reader(lines, delimiter=separator, strict=True, escapechar=escape)
     try:
-        names = name_columns(next(reader, []))
+        names = number_names(name_columns(next(reader, [])), say)
     except csv.Error as error:
         raise TableError(1 + before, f"{error}; are its columns separated by another character?") from None
-    again = next((name for name in names if name and names.count(name) > 1), None)
-    if not any(names) or again is not None:
-        what = f"the column {again!r} appears twice" if again is not None else "it is empty"
-        raise TableError(None, f"the first line must name the columns, once each; {what}")
+    if not any(names):
+        raise TableError(None, "the first line must name the columns; it is empty")
     yield from _read_rows(reader, names, separator, before)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from conversion.encodings import Encodings
 from conversion.records import Record, RowsError, Say
 
 ENDINGS = frozenset({".txt", ".text", ".md", ".markdown"})
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def are_documents(paths: Sequence[str]) -> bool:
@@ -16,7 +16,7 @@ def are_documents(paths: Sequence[str]) -> bool:
     return any(Path(path).is_dir() for path in paths) or all(Path(path).suffix.lower() in ENDINGS for path in paths)
 
 
-def read_documents(paths: Sequence[str], say: Say) -> Iterator[Record]:
+def read_documents(paths: Sequence[str], say: Say, encodings: Encodings) -> Iterator[Record]:
     """Yield a record of `file` and `text` for each document, in the order of their names. Raises RowsError, OSError."""
     others = 0
     for path, base in _files(paths):
@@ -26,7 +26,7 @@ def read_documents(paths: Sequence[str], say: Say) -> Iterator[Record]:
             others += 1
             continue
         name = path.name if base == path else path.relative_to(base).as_posix()
-        yield Record(str(path), {"file": name, "text": _text(path)})
+        yield Record(str(path), {"file": name, "text": _text(path, encodings)})
     if others:
         say(f"{others:,} files that are no text documents are left out ({', '.join(sorted(ENDINGS))} are read)")
 
@@ -46,10 +46,5 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _text(path: Path) -> str:
-    raw = path.read_bytes()
-    encoding = "utf-16" if raw[:2] in _UTF16 else "utf-8-sig"
-    try:
-        return raw.decode(encoding).replace("\r\n", "\n").rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise RowsError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8 and try again") from None
+def _text(path: Path, encodings: Encodings) -> str:
+    return encodings.decode(str(path), path.read_bytes()).replace("\r\n", "\n").rstrip("\n")

@@ -6,11 +6,11 @@ pyarrow alone is needed. A value that Python has no type for, such as a moment w
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from conversion.records import Record, RowsError, Say, plain
+from conversion.records import Record, RowsError, Say, number_names, plain, say_nothing
 
 BATCH = 256  # rows in memory
 
@@ -36,7 +36,7 @@ def read_types(path: str) -> tuple[dict[str, Any], frozenset[str]]:
     except ImportError:
         raise RowsError(f"reading {path} needs pyarrow, which this Python lacks: pip install pyarrow") from None
     try:
-        table = _Table(parquet.ParquetFile(path), lambda _: None)
+        table = _Table(parquet.ParquetFile(path), say_nothing)
         types = dict(zip(table.names, (column.type for column in table.file.schema_arrow), strict=True))
         return types, frozenset(table.names[place] for place in table.texts)
     except (ValueError, RuntimeError, OSError) as error:
@@ -54,10 +54,7 @@ class _Table:
 
     def __post_init__(self) -> None:
         columns = list(self.file.schema_arrow)
-        self.names = number_names([column.name for column in columns])
-        for name, column in zip(self.names, columns, strict=True):
-            if name != column.name:
-                self.say(f"the column {column.name!r} appears again; it is {name!r} in the rows")
+        self.names = number_names([column.name for column in columns], self.say)
         for place, column in enumerate(columns):
             if _is_bytes(column.type):
                 self._look_at(place, column.name)
@@ -86,18 +83,6 @@ class _Table:
         return [
             plain(value.decode("utf-8") if place in self.texts and value is not None else value) for value in values
         ]
-
-
-def number_names(names: Sequence[str]) -> list[str]:
-    """Return names of which each stands once: the second `id` is `id_2`."""
-    found: list[str] = []
-    for name in names:
-        new, count = name, 1
-        while new in found:
-            count += 1
-            new = f"{name}_{count}"
-        found.append(new)
-    return found
 
 
 def _values(column: Any) -> list[Any]:

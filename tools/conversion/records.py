@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,26 @@ class Record:
 
     place: str
     fields: dict[str, Any]
+
+
+def say_nothing(_: str) -> None:
+    """Tell nobody."""
+
+
+def number_names(names: Sequence[str], say: Say) -> list[str]:
+    """Return columns' names of which each stands once: the second `id` is `id_2`, which is said; "" is no name."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        new, count = name, 1
+        while new and new in taken:
+            count += 1
+            new = f"{name}_{count}"
+        if new != name:
+            say(f"the column {name!r} appears again; it is {new!r} in the rows")
+        taken.add(new)
+        found.append(new)
+    return found
 
 
 def plain(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Reading files of records one record at a time: CSV, TSV, a JSON array, JSONL and Parquet.
 
-Nothing here knows what a record means. Encodings with a byte order mark are read as such, everything else as UTF-8.
+Nothing here knows what a record means.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import IO, Any, cast
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion.cells import TableError, read_table
+from conversion.encodings import Encodings
 from conversion.json_tables import read_cells, read_rows
 from conversion.parquet import read_parquet
 from conversion.records import Record, RowsError, Say, plain
 from host import files
+from rows.row import Doubled, fields_once
 
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "documents", "lines")
 _BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -33,22 +35,22 @@ LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a 
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
-def records(path: str, form: str = "", say: Say = lambda _: None) -> Iterator[Record]:
+def records(path: str, form: str, say: Say, encodings: Encodings) -> Iterator[Record]:
     """Yield the records of a file, - being standard input. Raises RowsError and OSError."""
     form = form or _form(path)
     if form == "parquet":
         yield from read_parquet(path, say)
         return
     try:
-        with _opened(path) as file:
+        with _opened(path, encodings) as file:
             if form == "lines":
                 yield from _texts(path, file)
             elif form in ("csv", "tsv"):
-                yield from _table(path, file, "\t" if form == "tsv" else "")
+                yield from _table(path, file, "\t" if form == "tsv" else "", say)
             else:
                 yield from _json_records(path, file)
     except UnicodeDecodeError as error:
-        raise RowsError(f"{path} is not UTF-8 ({error.reason}); save it as UTF-8 and try again") from None
+        raise encodings.refuse(path, error) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RowsError(f"{path}: the gzip data is damaged or cut off ({error}); copy the file again") from None
 
@@ -62,15 +64,14 @@ def _form(path: str) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[IO[str]]:
+def _opened(path: str, encodings: Encodings) -> Iterator[IO[str]]:
     """Give a file's text, unpacked and decoded."""
     raw: Any = sys.stdin.buffer if path == "-" else Path(path).open("rb")  # noqa: SIM115  (closed below)
     try:
         buffered: Any = io.BufferedReader(raw, READ)
         if buffered.peek(2).startswith(files.GZIP_MAGIC):
             buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
-        encoding = "utf-16" if buffered.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        with io.TextIOWrapper(buffered, encoding=encoding, newline="") as file:
+        with encodings.open(path, buffered) as file:
             yield file
     finally:
         raw.close()
@@ -83,9 +84,9 @@ def _texts(path: str, file: IO[str]) -> Iterator[Record]:
             yield Record(f"{path}:{number}", {"prompt": text})
 
 
-def _table(path: str, file: IO[str], separator: str) -> Iterator[Record]:
+def _table(path: str, file: IO[str], separator: str, say: Say) -> Iterator[Record]:
     try:
-        for line, fields in read_table(file, separator):
+        for line, fields in read_table(file, separator, lambda what: say(f"{path}: {what}")):
             yield Record(f"{path}:{line}", fields)
     except TableError as error:
         place = "" if error.line is None else f":{error.line}"
@@ -121,6 +122,8 @@ def _unwrap(values: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
 
 def _reason(error: ValueError | RecursionError) -> str:
     """Say why a text cannot be read as JSON, and what to do where the decoder does not."""
+    if isinstance(error, Doubled):
+        return str(error)
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error}"
     if isinstance(error, RecursionError):
@@ -130,7 +133,7 @@ def _reason(error: ValueError | RecursionError) -> str:
 
 def _array(path: str, text: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
     """Yield (number, value) of an array's values, without reading it whole; `text` begins behind its bracket."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=fields_once)
     place, step = 1, READ
     while not (text := text.lstrip(SPACE)).startswith("]"):
         try:
@@ -175,7 +178,7 @@ def _lines(path: str, head: str, file: IO[str], before: int = 0) -> Iterator[tup
     for number, line in enumerate(whole, 1 + before):
         if line.strip(SPACE):
             try:
-                yield number, json.loads(line)
+                yield number, json.loads(line, object_pairs_hook=fields_once)
             except (ValueError, RecursionError) as error:
                 raise RowsError(f"{path}:{number}: {_reason(error)}") from None
 
@@ -191,7 +194,7 @@ def _is_json(text: str) -> bool:
 def _pretty(path: str, head: str, file: IO[str]) -> Iterator[tuple[int, Any]]:
     """Yield (number, value) of objects that follow one another, each over several lines."""
     text = head + file.read(LARGEST_RECORD)
-    decoder, at, place = json.JSONDecoder(), 0, 0
+    decoder, at, place = json.JSONDecoder(object_pairs_hook=fields_once), 0, 0
     while at < len(text):
         place += 1
         try:

@@ -8,8 +8,9 @@ from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion import tables
+from conversion.encodings import Encodings
 from conversion.parquet import read_types
-from conversion.records import RowsError
+from conversion.records import RowsError, say_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def read_like(path: str) -> Like:
     if Path(path).suffix.lower() in (".parquet", ".pq"):
         types, texts = read_types(path)
         return Like(list(types), types, texts)
-    first = next(iter(tables.records(path)), None)
+    first = next(iter(tables.records(path, "", say_nothing, Encodings(say_nothing))), None)
     if first is None:
         raise RowsError(f"{path} holds no rows")
     return Like(list(first.fields))
