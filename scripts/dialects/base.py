@@ -26,6 +26,7 @@ _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
     | {"guided_json_object", "text", "output_config"}
 )
+_STOP_NAMES = frozenset({"stop", "stop_sequences"})
 _SYSTEM_FIELDS = {routes.CHAT: "messages", routes.RESPONSES: "instructions", routes.MESSAGES: "system"}
 MESSAGES_OPTIONS = BUDGET_NAMES | {"temperature", "top_p", "top_k", "stop", "stop_sequences"}
 
@@ -68,14 +69,17 @@ def apply_defaults(
         return Ask(route, own, file_url)
     lent = _lend(own, route, defaults, served)
     whole = translate_options({**lent, **own}, route, served.limit)
-    from_job = frozenset(whole.keys() & translate_options(lent, route, served.limit).keys() - own.keys())
+    added = whole.keys() - own.keys()
+    if not added <= lent.keys():  # some are the row's own, or the job's, under the route's name
+        added &= translate_options(lent, route, served.limit).keys()
+    from_job = frozenset(added)
     if defaults.system_prompt and not own_system:
         from_job |= _add_system_prompt(whole, route, defaults.system_prompt, served)
     governed = defaults.schema is not None and not _STRUCTURE_NAMES & own.keys()
     if governed:
         refuse_structure_with_beams(whole)
         _add_schema(whole, route, defaults.schema)
-    budget = "" if own.keys() & BUDGET_NAMES else served.limit if route == routes.CHAT else BUDGET[route]
+    budget = "" if not BUDGET_NAMES.isdisjoint(own) else served.limit if route == routes.CHAT else BUDGET[route]
     return Ask(route, whole, file_url, governed, budget if budget in whole else "", from_job=from_job)
 
 
@@ -85,8 +89,8 @@ def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -
     if own.get("use_beam_search"):
         options["temperature"] = 0  # as vLLM's LLM.beam_search has it
     unwanted: set[str] = set()
-    for group in (BUDGET_NAMES, _STRUCTURE_NAMES, {"stop", "stop_sequences"}):
-        if own.keys() & group or (group is _STRUCTURE_NAMES and defaults.schema is not None):
+    for group in (BUDGET_NAMES, _STRUCTURE_NAMES, _STOP_NAMES):
+        if not group.isdisjoint(own) or (group is _STRUCTURE_NAMES and defaults.schema is not None):
             unwanted |= group
     if route == routes.MESSAGES:
         unwanted |= options.keys() - MESSAGES_OPTIONS

@@ -52,7 +52,7 @@ def _without_nulls(message: Any) -> Any:
     """Return a message without nulls; its own content may be null, and what a tool was given is left alone."""
     if isinstance(message, list):
         return list(map(_without_nulls, message))
-    if not isinstance(message, dict):
+    if not isinstance(message, dict) or all(type(value) is str for value in message.values()):
         return message
     return {
         name: value if name in _GIVEN else _without_nulls(value)

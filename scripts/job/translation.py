@@ -59,8 +59,8 @@ def _name_the_limit(options: dict[str, Any], limit: str) -> None:
 
 
 def _structure(options: dict[str, Any]) -> None:
-    guided = {new: options.pop(old) for old, new in GUIDED.items() if old in options}
-    if guided:
+    if not GUIDED.keys().isdisjoint(options):
+        guided = {new: options.pop(old) for old, new in GUIDED.items() if old in options}
         options["structured_outputs"] = {**guided, **_object_of(options.get("structured_outputs"))}
 
 

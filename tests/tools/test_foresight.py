@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checking import inspection
+from checking.foresight import KNOWN, Foresight
 
 CHAT = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions"}
 COMPLETION = {"custom_id": "a", "method": "POST", "url": "/v1/completions"}
@@ -106,3 +107,24 @@ def test_a_clash_is_told_before_submission(
 )
 def test_what_vllm_takes_is_not_told(row: dict[str, Any], job: dict[str, str], tmp_path: Path) -> None:
     assert problems(tmp_path, row, **job) == {}
+
+
+def test_options_are_looked_at_once_and_never_taken_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    judge = Foresight._judge
+    monkeypatch.setattr(Foresight, "_judge", lambda own, *asked: looked.append(asked) or judge(own, *asked))
+    alike = [{"prompt": f"row {number}", "logprobs": True, "top_logprobs": 3} for number in range(40)]
+    path = tmp_path / "rows.jsonl"
+    rows = [*alike, {"prompt": "x", "logprobs": 30}, {"prompt": "x", "logprobs": False, "top_logprobs": 3}, *alike]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    census = inspection.check({"InputFile": str(path), "Prompts": "all"}).census
+    assert [each.line for each in census.examples["would_be_refused"]] == [41, 42]
+    assert len(looked) == 3
+
+
+def test_more_options_than_are_remembered_are_all_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"prompt": "x", "seed": number, "stop": "" if number == 150 else "END"} for number in range(3 * KNOWN)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    census = inspection.check({"InputFile": str(path), "Prompts": "all"}).census
+    assert [each.line for each in census.examples["would_be_refused"]] == [151]

@@ -21,7 +21,7 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import tokens
 from checking.columns import Columns
-from checking.foresight import REFUSED, Engine, foresee
+from checking.foresight import REFUSED, Engine, Foresight
 from dialects.base import Dialect
 from dialects.exchange import Ask
 from dialects.line import ask_row
@@ -89,6 +89,7 @@ class Census:
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
         self._unusual = _UNUSUAL.search
+        self._foresight = Foresight(self.engine)
         self._hashes: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
         self._places: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
 
@@ -145,7 +146,7 @@ class Census:
         if isinstance(named, str) and named != self.model and named not in self.known:
             self.by_model[named if named in self.by_model or len(self.by_model) < MODELS else OTHERS] += 1
         if self.max_model_len is not None:
-            foresee(ask, self.engine)
+            self._foresight.look(ask)
         self._note_tokens(line, ask)
 
     def _first_server(self, dialect: Dialect, row: Row) -> tuple[str, Ask]:

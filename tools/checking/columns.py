@@ -23,7 +23,10 @@ _MEANT = {
 }  # fmt: skip
 _CLIENTS = frozenset({"generate_kwargs", "model_kwargs", "gen_kwargs", "generation_config", "model_config"})
 _NOT_SENT = frozenset({"extra_headers", "extra_query", "timeout"})  # arguments of the openai client
-_REQUESTS = ("sampling_params", "body", "params", "input.sampling_params", "input.openai_input", "input.body")
+_REQUESTS = (  # where a row may hold one
+    ("sampling_params",), ("body",), ("params",),
+    ("input", "sampling_params"), ("input", "openai_input"), ("input", "body"),
+)  # fmt: skip
 LINES = 5  # that a note names
 
 
@@ -46,15 +49,16 @@ class Columns:
                 if what := _judge(name, value, row.fields):
                     self._note(what, name, row.line, value)
         for place in _REQUESTS:
-            self._look_inside(place, row)
+            if place[0] in row.fields:
+                self._look_inside(place, row)
 
-    def _look_inside(self, place: str, row: Row) -> None:
+    def _look_inside(self, place: tuple[str, ...], row: Row) -> None:
         """Look at the options of a request, which no user's own column stands among."""
         found: Any = row.fields
-        for step in place.split("."):
+        for step in place:
             found = found.get(step) if isinstance(found, dict) else None
         for name, value in found.items() if isinstance(found, dict) else ():
-            whole = f"{place}.{name}"
+            whole = ".".join((*place, name))
             if name == "extra_body" and isinstance(value, dict):
                 self._note("merged", whole, row.line, value)
             elif name in _NOT_SENT:

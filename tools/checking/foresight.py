@@ -25,6 +25,8 @@ TOKENIZE = "/tokenize"
 GREEDY = 1e-5  # a temperature below this is none
 LOGPROBS = 20  # --max-logprobs of a server that is told nothing
 LARGEST_TOKEN = 2**20  # no model has as many tokens
+KNOWN = 64  # sets of options that are remembered
+_ASKED = CONTENT | {"model", "system", "prompt_embeds"}  # what is asked, which is another in every row
 _TEXT = Option("a text", (Value("string"),))
 _NARROWER = {  # what vLLM takes where the worker's table leaves it to the server
     "temperature": Option("a number from 0 to 2; newer vLLM takes no more than 2", (Value("number", 0, 2),)),
@@ -57,19 +59,38 @@ class Engine:
     logprobs: int = LOGPROBS
 
 
-def foresee(ask: Ask, engine: Engine) -> None:
-    """Raise RowError would_be_refused for a request that vLLM would not take."""
-    if ask.route not in GENERATING:
-        if ask.route == TOKENIZE and (reason := next(content.tokenized_faults(ask.body), "")):
+class Foresight:
+    """Tells what vLLM would not take. Most rows of a file have the same options, which are looked at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[str, str] = {}  # what is wrong with options that were looked at, "" for nothing
+
+    def look(self, ask: Ask) -> None:
+        """Raise RowError would_be_refused for a request that vLLM would not take."""
+        if ask.route not in GENERATING:
+            reason = next(content.tokenized_faults(ask.body), "") if ask.route == TOKENIZE else ""
+        else:
+            reason = self._judge_options(ask) or next(content.faults(ask.route, ask.body), "")
+        if reason:
             raise RowError(REFUSED, reason)
-        return
-    try:
-        body = {**ask.body, **_options(ask.route, ask.body)}
-    except RowError as error:
-        raise RowError(REFUSED, error.message) from None
-    reason = next(_reasons(ask.route, body, engine), "")
-    if reason:
-        raise RowError(REFUSED, reason)
+
+    def _judge_options(self, ask: Ask) -> str:
+        """Return what is wrong with a request's options, or ""."""
+        options = {name: value for name, value in ask.body.items() if name not in _ASKED}
+        key = f"{ask.route} {options!r}"
+        if key not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.clear()
+            self._known[key] = self._judge(ask.route, options)
+        return self._known[key]
+
+    def _judge(self, route: str, options: dict[str, Any]) -> str:
+        try:
+            fitted = _options(route, options)
+        except RowError as error:
+            return error.message
+        return next(_reasons(route, {**options, **fitted}, self._engine), "")
 
 
 def _options(route: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +113,6 @@ def _reasons(route: str, body: dict[str, Any], engine: Engine) -> Iterator[str]:
         yield from _tokens(body)
     yield from structures.faults(route, body)
     yield from structures.tool_faults(route, body, calls_tools=engine.calls_tools)
-    yield from content.faults(route, body)
 
 
 def _narrower(route: str, body: Mapping[str, Any], engine: Engine) -> Iterator[str]:
