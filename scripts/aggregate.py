@@ -16,9 +16,7 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True  # scripts/ travels with every job, and people run this program by hand
 
 import argparse
-import array
 import contextlib
-import hashlib
 import importlib
 import json
 import os
@@ -36,11 +34,12 @@ from job.parameters import JobError
 from page.writer import Page, PageReport
 from results import shards, summary, terms
 from results.delivery import deliver
-from results.in_order import NEEDS_INPUT, Results, make_page_row
+from results.finished import write_rows
+from results.in_order import Results
 from results.late import wait_for_shards
 from results.merge import Merge
 from results.prompts import Prompts
-from results.retry import DAMAGED, Retry, find_input
+from results.retry import DAMAGED, find_input
 from results.terms import Terms
 from rows import ranges, reserve, source
 
@@ -122,7 +121,7 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any], *, unfinish
     field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
     prompts = Prompts.of(merge.terms)
     with contextlib.closing(merge), Page(output, prompts.system) as page:
-        counts = _write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
+        counts = write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
         whole = summary.summarise(counts, merge, values)
         if unfinished:
             summary.mark_unfinished(whole, unfinished)
@@ -214,43 +213,6 @@ def _old_summary(output: Path) -> dict[str, Any]:
             "parameters": parameters.read_record(old["parameters"]),
         }
     return {"input": {"sha256": ""}, "parameters": {}}
-
-
-def _write_rows(results: Results, prompts: Prompts, output: Path, page: Page) -> summary.Counts:
-    """Write output.jsonl, errors.jsonl and retry.jsonl, give the page its rows, and count, all in one pass."""
-    counts = summary.Counts()
-    inputs = results.merge.input.find_raws(results.present)
-    digest = hashlib.sha256()
-    retried, blank = array.array("Q"), array.array("Q")
-    with contextlib.ExitStack() as stack:
-        results_file, errors_file, retry_file = (
-            stack.enter_context(files.open_whole(output / f"{name}.jsonl")) for name in ("output", "errors", "retry")
-        )
-        for line, record, shard, raw in results:
-            counts.add(line, record.head, is_missing=shard is None)
-            if record.head["status"] == "blank":
-                if shard is None:
-                    blank.append(line)
-                continue
-            results_file.write(record.output + b"\n")
-            if record.head["status"] == "failed":
-                errors_file.write(record.output + b"\n")
-                if raw is not None:  # a retry's own file may not hold the line
-                    retried.append(line)
-                    retry_file.write(raw + b"\n")
-                    digest.update(raw + b"\n")
-            is_needed = record.head["dialect"] in NEEDS_INPUT or prompts.is_template_for(record.head)
-            asked = raw or (inputs.find(line) if is_needed and page.has_room() else None) or b""
-            page.add(make_page_row(line, record, shard, asked, prompts.remake_for(record.head, asked)))
-        for file in (results_file, errors_file, retry_file):
-            file.flush()  # a full disk shows before the first of them takes its name
-        if retried:  # the note first: retry.jsonl without it would be taken for an input of its own
-            results_folder = output / "results"
-            files.make_folder(results_folder)
-            Retry.write(
-                results_folder, digest.hexdigest(), results.merge.input, ranges.write(retried), ranges.write(blank)
-            )
-    return counts
 
 
 def _report(whole: dict[str, Any], output: Path) -> None:

@@ -23,6 +23,7 @@ from results.folder import find_shards
 from results.lookup import Lookup
 from results.reader import Reader
 from results.record import NO_KEY, Glance, Record, read_key
+from results.remarks import remark
 from results.retry import Input
 from results.shards import Header, Shard
 from results.spans import Spans
@@ -74,7 +75,9 @@ class Merge:
         if self.terms and (len(self._spares) or self._repeats):
             self._fit(self.terms)
         self._count_others(elsewhere)
-        self._note([shard.header for shard in found])
+        untold = [shard.header for shard in found if shard.header.terms is None]
+        are_own = [self._is_own(header) for header in untold]
+        self.notes += remark(untold, are_own, [shard.header.model for shard in self.used], self.others)
 
     def _is_own(self, header: Header) -> bool:
         """Tell whether a shard's results are those of the lines whose numbers they have."""
@@ -199,25 +202,6 @@ class Merge:
             if spares.used[number]:
                 self._know(spares.question[number], elsewhere)
         self.others = sum(not spares.known[n] for n in spares.unused(failed=False))
-
-    def _note(self, found: list[Header]) -> None:
-        untold = [header for header in found if header.terms is None]
-        foreign = Counter(header.input_name for header in untold if not self._is_own(header))
-        if any(map(self._is_own, untold)):
-            self.notes.append(
-                "some answers are of a release that did not record what was asked: they are taken by the numbers of "
-                "their lines, whatever the job's prompts and options were then"
-            )
-        models = sorted({shard.header.model for shard in self.used})
-        if len(models) > 1:
-            self.notes.append(f"the answers are those of {len(models)} models: {', '.join(map(repr, models))}")
-        if self.others:
-            many = f"{self.others:,} answers in results/ are to other questions and are"
-            one = "1 answer in results/ is to another question and is"
-            what = "it was asked with other lines, another model, other prompts or other options"
-            self.notes.append(f"{one if self.others == 1 else many} left alone ({what})")
-        for name, count in foreign.items():
-            self.notes.append(f"{count} shards of another input ({name!r}) are left alone")
 
     @property
     def used(self) -> list[Shard]:
