@@ -18,7 +18,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,10 @@ from session import Session
 
 sys.path.insert(0, str(SCRIPTS))
 
+from readiness import LOOK_SECONDS, Readiness
+
 from engine.command import build_environment
-from engine.note import load_note, read_note
+from engine.note import load_note
 
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
 VLLM_ARGS = "--dtype float32 --enforce-eager"  # compiling takes minutes at each start of the CPU build, on both sides
@@ -38,7 +39,6 @@ EVEN_TOKENS = 48  # an answer, where all are alike
 SHORTEST, LONGEST = 4, 96  # tokens of answers of very different length
 ALONE = 8  # rows that are sent one at a time
 EVEN_GOAL, UNEVEN_GOAL, ALONE_GOAL, OWN_GOAL = 1.05, 0.90, 5.5, 2.0
-LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,59 +74,9 @@ def workloads(*, quick: bool) -> dict[int, Workload]:
     return {1: Workload((EVEN_TOKENS,) * (256 // few), 128 // few), 2: Workload(uneven, 32 // few)}
 
 
-@dataclass
-class Readiness:
-    """Watches, from outside, when vLLM itself is ready and when its processes have ended."""
-
-    folder: Path
-    started: float = 0.0  # of vLLM's process, by time.time()
-    ready: float = 0.0
-    pid: int = 0
-    _over: threading.Event = field(default_factory=threading.Event)
-
-    def watch(self) -> None:
-        """Wait for the note that serve.py leaves, then for the server's first answer."""
-        while not self._over.is_set() and not _launched(self.folder):
-            time.sleep(LOOK_SECONDS / 5)
-        self.started = time.time()
-        engine = load_note(self.folder).engines[0]
-        assert engine.process
-        self.pid = engine.process.pid
-        while not self._over.is_set():
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{engine.url}/health", timeout=5):
-                self.ready = time.time()
-                return
-            time.sleep(LOOK_SECONDS)
-
-    def gone(self) -> float:
-        """Wait until no process of vLLM's session is left; return the time."""
-        while not self._over.is_set() and _session_lives(self.pid):
-            time.sleep(LOOK_SECONDS / 5)
-        return time.time()
-
-    def end(self) -> None:
-        """Stop watching."""
-        self._over.set()
-
-
-def _launched(folder: Path) -> bool:
-    """Tell whether the session's engine has a process."""
-    note = read_note(folder)
-    return note is not None and note.engines[0].process is not None
-
-
 def _url(session: Session) -> str:
     """Return the address of the session's server."""
     return load_note(session.folder / "session").engines[0].url
-
-
-def _session_lives(leader: int) -> bool:
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, IndexError):
-            fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            if entry.name.isdigit() and int(fields[3]) == leader and fields[0] != "Z":
-                return True
-    return False
 
 
 @dataclass

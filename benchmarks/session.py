@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -72,7 +73,12 @@ class Session:
         ]  # fmt: skip
 
     def _run(self, program: str, *arguments: str) -> Cost:
-        return measured([sys.executable, "-B", SCRIPTS / program, *arguments], env=self.env)
+        """Run a program as the template does: from the job's own copy, whose first program compiles it for the rest."""
+        copy = self.folder / "scripts"
+        if not copy.exists():
+            shutil.copytree(SCRIPTS, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        env = {name: value for name, value in self.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return measured([sys.executable, copy / program, *arguments], env=env)
 
 
 @contextmanager
