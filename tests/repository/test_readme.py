@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_is_read_in_one_sitting() -> None:
-    assert len(README.splitlines()) <= 262
+    assert len(README.splitlines()) <= 270
 
 
 def test_the_outputs_named_are_those_that_a_merge_writes(job: Job) -> None:
