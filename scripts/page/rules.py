@@ -13,7 +13,7 @@ from dialects import answers, base, bedrock, openai_batch, prompt, reply, runpod
 from dialects.marks import OWN_PROMPTS
 from dialects.recognise import OTHERS, PROMPT
 from engine import routes
-from job import options, parameters
+from job import data_columns, options, parameters
 from rows.errors import CODES
 
 SYSTEM = ("system", "system_prompt", "instructions")  # a request's fields that stand before its conversation
@@ -29,6 +29,8 @@ def rules() -> dict[str, Any]:
     """Return what both pages carry; it can be written as JSON."""
     return {
         "options": {name: _option(option) for name, option in options.OPTIONS.items()},
+        "dataSigns": {name: _sign(sign) for name, sign in data_columns.SIGNS.items()},
+        "sentenceEnds": data_columns.SENTENCE_ENDS,
         "content": sorted(options.CONTENT),
         "guided": sorted(options.GUIDED),
         "messagesOptions": sorted(base.MESSAGES_OPTIONS),
@@ -75,6 +77,10 @@ def _value(value: options.Value) -> dict[str, Any]:
     parts: dict[str, Any] = {"low": value.low, "high": value.high, "above": value.above or None}
     parts |= {"items": value.items or None, "word": value.word or None}
     return {"kind": value.kind, **{name: part for name, part in parts.items() if part is not None}}
+
+
+def _sign(sign: data_columns.Sign) -> dict[str, Any]:
+    return {"above": sign.above, "words": sign.words, "several": sign.several}
 
 
 def _marks(dialect: base.Dialect) -> dict[str, Any]:

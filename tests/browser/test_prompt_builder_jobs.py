@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from checking import inspection
 from engine.routes import ANY_ROUTE
 from job.prompt_template import PromptTemplate
 from support.pages.builder_moves import (
@@ -19,6 +20,7 @@ from support.pages.builder_moves import (
     import_rows,
     labels,
     open_row,
+    option,
     raws,
 )
 
@@ -164,6 +166,41 @@ def test_the_endpoint_of_the_job_decides_what_a_row_needs(page: Page) -> None:
     page.get_by_label("Endpoint for prompt rows").select_option("rerank")
     expect(page.locator("#bad-count")).to_have_text("1 problem")
     expect(page.locator("#command")).to_contain_text("-p Endpoint=rerank")
+
+
+DATA = {"prompt": "x", "temperature": 38.5, "n": 50, "model": "Toyota Corolla", "system": "Linux", "tools": "a saw"}
+
+
+def test_columns_that_look_like_data_are_told_as_the_check_does_and_a_switch_makes_them_data(
+    page: Page, tmp_path: Path
+) -> None:
+    rows = [DATA, {"prompt": "x", "temperature": 0.5, "system": "Be brief."}]
+    import_rows(page, rows)
+    page.get_by_role("tab", name="Check and submit").click()
+    told = page.locator("#verdicts .doubt").all_inner_texts()
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    notes = inspection.notes(inspection.check({"InputFile": str(path), "Prompts": "all"}))
+    quoted = [re.search(r'a column "(\w+)" that looks like data, such as (.*?) \(line 1\)', note) for note in notes]
+    assert len(told) == len(DATA) - 1
+    assert [found.groups() for found in quoted if found] == [
+        re.search(r"a column “(\w+)” that looks like data, such as (.*?) \(line 1\)", text).groups() for text in told
+    ]
+    expect(page.locator("#bad-count")).to_have_text("1 problem")
+    page.get_by_label("Options of prompt rows").select_option("sampling_params")
+    expect(page.locator("#bad-count")).to_be_hidden()
+    expect(page.locator("#verdicts .doubt")).to_have_count(0)
+    expect(page.locator("#command")).to_contain_text("-p OptionsInRows=sampling_params")
+
+
+def test_where_columns_are_data_the_form_writes_options_into_sampling_params(page: Page) -> None:
+    import_rows(page, ['{"prompt": "x", "temperature": 38.5}'])
+    page.get_by_role("tab", name="Check and submit").click()
+    page.get_by_label("Options of prompt rows").select_option("sampling_params")
+    page.get_by_role("tab", name="Rows").click()
+    open_row(page, 1)
+    option(page, "Temperature").fill("0")
+    assert raws(page) == ['{"prompt": "x", "temperature": 38.5, "sampling_params": {"temperature": 0}}']
 
 
 def test_the_page_lets_rows_ask_what_the_worker_lets_them(page: Page) -> None:

@@ -35,6 +35,9 @@ def notes(folder: Path, *rows: dict[str, Any] | str, **job: str) -> str:
         ({"stop": "Main St"}, 'a column "stop" that looks like data'),
         ({"n": 50}, 'a column "n" that looks like data'),
         ({"model": "Toyota Corolla"}, 'a column "model" that looks like data'),
+        ({"tools": "hammer, saw"}, 'a column "tools" that looks like data, such as "hammer, saw" (line 2)'),
+        ({"seed": "tomato"}, 'a column "seed" that looks like data'),
+        ({"logprobs": "n/a"}, 'a column "logprobs" that looks like data'),
     ],
 )
 def test_a_column_that_gives_pause_is_said_with_its_line(column: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -50,6 +53,8 @@ def test_a_column_that_gives_pause_is_said_with_its_line(column: dict[str, Any],
         {"model": "tuned"},
         {"topic": "x"},
         {"seed": 7, "id": 1},
+        {"seed": "7", "logprobs": "true", "tools": "[]"},
+        {"temperature": None, "model": None},
     ],
 )
 def test_a_column_that_is_an_option_or_plain_data_is_not_said(column: dict[str, Any], tmp_path: Path) -> None:

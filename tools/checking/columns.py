@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
+from job.data_columns import looks_like_data
 from job.options import OPTIONS
 from rows.row import Row, shorten
 
 NAMES = 200  # of columns that are looked at; a file with more has names that are data
 LIKENESS = 0.85
-WORDS = 3  # a system prompt of so few words, without a full stop, is rather a value
-HOTTEST = 2  # a temperature of an answer; more is rather the weather's or a patient's
-MANY = 16  # answers to one row; more is rather a count of something else
 _MEANT = {
     "max_new_tokens": "max_tokens", "max_length": "max_tokens", "num_predict": "max_tokens", "maxtokens": "max_tokens",
     "topp": "top_p", "topk": "top_k", "stop_sequences": "stop", "repeat_penalty": "repetition_penalty",
@@ -128,21 +126,9 @@ def _judge(name: str, value: Any, fields: Mapping[str, Any]) -> str:
     """Return what a prompt row's column gives to think about, or ""."""
     if name == "best_of":
         return "" if fields.get("use_beam_search") else "idle"
-    if _looks_like_data(name, value):
+    if looks_like_data(name, value):
         return "data"
     if name == "extra_body" and isinstance(value, dict):
         return "merged"
     unread = name not in OPTIONS and (name in _CLIENTS or name == "extra_headers" or _meant(name))
     return "unread" if unread else ""
-
-
-def _looks_like_data(name: str, value: Any) -> bool:
-    if name == "system" and isinstance(value, str):
-        return len(value.split()) <= WORDS and not value.rstrip().endswith((".", "!", "?", ":"))
-    if name == "n":
-        return isinstance(value, int | float) and value > MANY
-    if name == "temperature":
-        return isinstance(value, int | float) and value > HOTTEST
-    if name == "stop" and isinstance(value, str):
-        return len(value) > 1 and value[0].isalpha() and " " in value.strip()
-    return name == "model" and isinstance(value, str) and " " in value.strip()

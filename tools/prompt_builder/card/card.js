@@ -5,10 +5,11 @@ import { otherFields, otherNames } from "./others.js";
 import { byId, make, setText } from "../../../scripts/page/kit/dom.js";
 import { onOneLine, rawAt, remove, setRaw } from "../../../scripts/page/kit/jsontext.js";
 import { count } from "../../../scripts/page/kit/words.js";
-import { checkOf } from "../frame/state.js";
+import { checkOf, jobOf } from "../frame/state.js";
 import { markTab, wireTabs } from "../frame/widgets.js";
 import { parsedOf } from "../rows/faces.js";
 import { findFault } from "../rules/jsonfault.js";
+import { columnsAreData } from "../rules/data_columns.js";
 import { lensOf, valueAt } from "../rules/lens.js";
 import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
@@ -27,7 +28,8 @@ class Draft {
     this.raw = row.raw;
     this.parsed = parsedOf(row);
     this.dialect = this.parsed ? dialectOf(this.parsed) : "none";
-    this.lens = this.parsed ? lensOf(this.dialect, this.parsed) : null;
+    const job = jobOf(this.workspace.settings);
+    this.lens = this.parsed ? lensOf(this.dialect, this.parsed, columnsAreData(job)) : null;
   }
 
   value(path) {

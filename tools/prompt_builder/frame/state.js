@@ -17,6 +17,7 @@ export class Workspace {
       bundle: ".",
       model: "",
       endpoint: "auto",
+      options: "columns",
       shell: "posix",
     });
     this.past = [];
@@ -137,7 +138,7 @@ export class Workspace {
 
 let known = { settings: null, job: "", checks: new WeakMap() };
 
-/** Check a row by the worker's rules, once for each text: {ok, dialect, code, message}. */
+/** Check a row by the worker's rules, once for each text: {ok, dialect, code, message, data}. */
 export function checkOf(row, settings) {
   if (known.settings !== settings) follow(settings);
   let check = known.checks.get(row);
@@ -155,8 +156,15 @@ const NOT_UTF8 = {
   message: "the line is not UTF-8; save the file as UTF-8",
 };
 
+/** Return what of the settings decides about rows. */
+export const jobOf = ({ byTemplate, template, endpoint, options }) => ({
+  template: byTemplate ? template : "",
+  endpoint,
+  options,
+});
+
 function follow(settings) {
-  const rules = { template: settings.byTemplate ? settings.template : "", endpoint: settings.endpoint };
+  const rules = jobOf(settings);
   const job = JSON.stringify(rules);
   known = job === known.job ? { ...known, settings } : { settings, job, rules, checks: new WeakMap() };
 }

@@ -3,6 +3,7 @@ import { FORMATS, decodeBytes, guessFormat, readText } from "./importer.js";
 import { byId, make, setText } from "../../../scripts/page/kit/dom.js";
 import { plural } from "../../../scripts/page/kit/words.js";
 import { checkOf } from "../frame/state.js";
+import { countDataColumns } from "../rules/data_columns.js";
 import { toast } from "../frame/widgets.js";
 
 const TYPED = 1_000_000; // characters up to which a file's text is shown in the box
@@ -152,6 +153,12 @@ export class ImportView {
     if (this.read.blank) words.push(`${plural(this.read.blank, "blank line")} left out`);
     if (bad.length < faults.length)
       words.push("no prompt yet: choose its column, or write a template after the import");
+    const doubted = countDataColumns(
+      this.rows.map(({ row }) => row),
+      (row) => checkOf(row, this.workspace.settings),
+    );
+    if (doubted.length)
+      words.push(`taken for options and looks like data: ${doubted.map(({ name, shown }) => `${name} ${shown}`).join(", ")}`);
     if (bad.length) words.push(`${plural(bad.length, "line")} to mend after the import`);
     setText(byId("import-summary"), this.source.text ? words.join(" · ") : "");
     byId("import-problems").replaceChildren(

@@ -4,6 +4,8 @@ import { byId, make, setText } from "../../../scripts/page/kit/dom.js";
 import { onOneLine, remove, setRaw } from "../../../scripts/page/kit/jsontext.js";
 import { plural } from "../../../scripts/page/kit/words.js";
 import { toast } from "../frame/widgets.js";
+import { jobOf } from "../frame/state.js";
+import { columnsAreData } from "../rules/data_columns.js";
 import { FORM, optionFault } from "../rules/values.js";
 import { OPTIONS, dialectOf } from "../../../scripts/page/kit/rules.js";
 import { lensOf, offers, optionPath } from "../rules/lens.js";
@@ -48,7 +50,7 @@ function apply(workspace, ids, undo) {
   const { name, raw } = typed();
   let changed = 0;
   const rows = workspace.rows.map((row) => {
-    const text = ids.has(row.id) ? rewritten(row, name, raw) : row.raw;
+    const text = ids.has(row.id) ? rewritten(row, name, raw, jobOf(workspace.settings)) : row.raw;
     if (text === row.raw) return row;
     changed += 1;
     return Object.freeze({ ...row, raw: text });
@@ -63,10 +65,10 @@ function apply(workspace, ids, undo) {
   );
 }
 
-function rewritten(row, name, raw) {
+function rewritten(row, name, raw, job) {
   const parsed = row.bytes ? null : parsedOf(row);
   if (!parsed) return row.raw;
-  const lens = lensOf(dialectOf(parsed), parsed);
+  const lens = lensOf(dialectOf(parsed), parsed, columnsAreData(job));
   const option = FORM.find((known) => known.name === name && offers(lens, known));
   const path = option ? optionPath(lens, parsed, option) : [name];
   return raw === undefined ? remove(row.raw, path) : setRaw(row.raw, path, raw);

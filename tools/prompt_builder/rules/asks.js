@@ -18,6 +18,7 @@ import {
   routeOf,
   sendable,
 } from "./checks.js";
+import { columnsAreData } from "./data_columns.js";
 import { isRead } from "./values.js";
 import { OPTIONS, RULES } from "../../../scripts/page/kit/rules.js";
 import { fillTemplate, inspectTemplate } from "./jinja.js";
@@ -38,7 +39,7 @@ const pairsOf = (endpoint) => RULES.pairs[RULES.endpoints[endpoint]];
 
 function askPrompt({ row, text, job }) {
   const endpoint = job.endpoint && job.endpoint !== "auto" ? job.endpoint : ownEndpoint(row, job);
-  const columns = job.template ? {} : row; // under a template the columns are its data
+  const columns = columnsAreData(job) ? {} : row;
   const nested = mergeExtraBody(
     isTrue(row.sampling_params) ? need(row.sampling_params, isObject, "sampling_params", "an object", text) : {},
   );

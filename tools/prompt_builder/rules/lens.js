@@ -2,9 +2,13 @@
 import { isObject } from "../../../scripts/page/kit/exact.js";
 import { RULES } from "../../../scripts/page/kit/rules.js";
 
-/** Describe a parsed row: paths of prompt, messages, system, id and options, and the members the card already shows. */
-export function lensOf(dialect, row) {
-  return LENSES[dialect]?.(row ?? {}) ?? null;
+/**
+ * Describe a parsed row: paths of prompt, messages, system, id and options, and the members the card already shows.
+ * Where `columnsAreData`, a prompt row's options stand in its `sampling_params` alone. */
+export function lensOf(dialect, row, columnsAreData = false) {
+  const lens = LENSES[dialect]?.(row ?? {}) ?? null;
+  if (dialect !== "prompt" || !columnsAreData) return lens;
+  return { ...lens, base: ["sampling_params"], nested: null, system: ["sampling_params", "system"] };
 }
 
 /** The names that an option goes by in Bedrock records, the server's own first. */

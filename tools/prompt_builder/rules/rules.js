@@ -2,6 +2,7 @@
 // its words, tried against the same cases. Pure functions over text; a check never throws and never changes the line.
 import { ASKS } from "./asks.js";
 import { RowFault, fail } from "./checks.js";
+import { columnsAreData, dataColumns } from "./data_columns.js";
 import { doubledName } from "./doubled.js";
 import { findFault } from "./jsonfault.js";
 import { isObject } from "../../../scripts/page/kit/exact.js";
@@ -10,13 +11,16 @@ import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const DEEPEST = 900; // levels of nesting that every Python reads
 
-/** Check one line, not a blank one: {ok, dialect, code, message}. `job` is {template, endpoint}. */
+/**
+ * Check one line, not a blank one: {ok, dialect, code, message, data}. `job` is {template, endpoint, options}; `data` are
+ * the columns that are taken for options and look like data. */
 export function checkLine(line, job = {}) {
   const text = stripped(line);
-  const result = { ok: true, dialect: "none", code: null, message: null };
+  const result = { ok: true, dialect: "none", code: null, message: null, data: [] };
   try {
     const row = parse(text);
     result.dialect = dialectOf(row);
+    if (result.dialect === "prompt" && !columnsAreData(job)) result.data = dataColumns(row);
     const twice = doubledName(text);
     if (twice) fail("doubled_name", `${twice} stands twice in one object, with two values; leave one of them out`);
     ASKS[result.dialect]({ row, text, job });

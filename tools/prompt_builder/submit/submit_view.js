@@ -5,6 +5,7 @@ import { count, plural } from "../../../scripts/page/kit/words.js";
 import { checkOf, survey } from "../frame/state.js";
 import { toast } from "../frame/widgets.js";
 import { parsedOf } from "../rows/faces.js";
+import { countDataColumns } from "../rules/data_columns.js";
 import { lensOf, valueAt } from "../rules/lens.js";
 import { RULES, dialectOf } from "../../../scripts/page/kit/rules.js";
 
@@ -17,7 +18,7 @@ const LABELS = {
   bedrock: "Bedrock record",
   none: "broken line",
 };
-const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "shell"];
+const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "options", "shell"];
 
 export class SubmitView {
   constructor(workspace, act) {
@@ -58,6 +59,7 @@ export class SubmitView {
         ["OutputDir", settings.output],
         ["ModelName", settings.model],
         ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint],
+        ["OptionsInRows", settings.options === RULES.defaults.OptionsInRows ? "" : settings.options],
         ["PromptTemplateFile", template],
       ],
       settings.shell,
@@ -69,20 +71,19 @@ export class SubmitView {
     const { bad, dialects } = survey(rows, settings);
     const shared = sharedIds(rows);
     const kinds = [...dialects].map(([dialect, n]) => plural(n, LABELS[dialect])).join(", ");
-    const verdicts = [[rows.length > 0, rows.length ? `${plural(rows.length, "row")}: ${kinds}` : "No rows yet"]];
+    const verdicts = [[rows.length > 0 ? "good" : "bad", rows.length ? `${plural(rows.length, "row")}: ${kinds}` : "No rows yet"]];
     if (rows.length)
       verdicts.push([
-        bad.length === 0,
+        bad.length === 0 ? "good" : "bad",
         bad.length ? `${plural(bad.length, "row")} would fail` : "Every row passes the job’s checks",
       ]);
     if (shared.length)
       verdicts.push([
-        false,
+        "bad",
         `${plural(shared.length, "name is", "names are")} used by more than one row: ${shared.slice(0, 5).join(", ")}`,
       ]);
-    byId("verdicts").replaceChildren(
-      ...verdicts.map(([good, text]) => make("li", { class: good ? "good" : "bad" }, [text])),
-    );
+    for (const column of countDataColumns(rows, (row) => checkOf(row, settings))) verdicts.push(["doubt", doubt(column)]);
+    byId("verdicts").replaceChildren(...verdicts.map(([kind, text]) => make("li", { class: kind }, [text])));
     byId("problems").replaceChildren(
       ...bad
         .slice(0, LISTED)
@@ -123,6 +124,15 @@ export class SubmitView {
       () => this.act.show("submit"),
     );
   }
+}
+
+/** Say of a column that it may not be the option that it is taken for. */
+function doubt({ name, count: rows, lines, shown }) {
+  const on = `${lines.length > 1 ? "lines" : "line"} ${lines.join(", ")}${rows > lines.length ? ", ..." : ""}`;
+  return (
+    `${plural(rows, "row has", "rows have")} a column “${name}” that looks like data, such as ${shown} (${on}), and is ` +
+    "taken for an option. If it is data, let options stand in sampling_params alone."
+  );
 }
 
 const fileName = (name) => name.trim().replace(/^.*[\\/]/, "") || "prompts.jsonl";
