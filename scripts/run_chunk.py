@@ -36,6 +36,7 @@ from job import arguments, parameters
 from job.moment import read_moment
 from job.parameters import JobError
 from results import shards
+from results.engine_use import add_up
 from results.kept import Keeper
 from results.outcome import Sent, record_answer, record_blank, record_failure
 from results.partial import Writer, find_leftovers
@@ -117,7 +118,7 @@ class Chunk:
                 done, rows = self._progress.done, self._progress.rows
                 if done < rows:
                     raise Canceled(f"ended with {done} of {rows} rows done; they are kept")
-                path = self._writer.finish(self._copies.loads)
+                path = self._writer.finish(self._copies.loads, add_up(await self._copies.measure_use()))
         keeper.discard()
         runner.say(f"{path.name}: {self._progress.done} rows, {self._progress.failed} failed")
         self._say_past_end()

@@ -11,6 +11,7 @@ from asking.client import Client, room_for
 from asking.dispatcher import Dispatcher, Limits
 from asking.fleet import Fleet, share_out
 from asking.link import Link
+from asking.meter import Meter
 from asking.patience import Patience
 from asking.pending import Pending
 from asking.strangers import Strangers
@@ -31,6 +32,7 @@ class Copies:
         self._session, self._note, self._values, self._strangers = session, note, values, strangers
         self._key = read_key()
         self._watches = [Watch(session, note, self._key, each.number) for each in note.engines]
+        self._meters: list[Meter] = []
 
     @property
     def loads(self) -> list[str]:
@@ -55,9 +57,23 @@ class Copies:
         values, watch = self._values, self._watches[number]
         await watch.join()
         row_timeout = values["RowTimeoutSeconds"]
-        patience = Patience(watch.metrics, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
+        meter = await self._measure(number, concurrency)
+        patience = Patience(meter.look, watch.end_stuck, stall=min(STALL_SECONDS, STALL_SHARE * row_timeout))
         trust = Trust.load(self._session, number)
         link = Link(lambda url: Client(url, self._key, concurrency), watch.url, row_timeout, watch, patience, trust)
-        link.find_stranger = self._strangers.find
+        link.find_stranger, link.note_in_flight = self._strangers.find, meter.note_in_flight
         waking = values["ServerStartTimeoutSeconds"] if self._note.external else 0.0
         return Dispatcher(link, Limits(concurrency, values["MaxAttempts"], waking), trust, settle)
+
+    async def _measure(self, number: int, concurrency: int) -> Meter:
+        """Begin to measure what an engine does; a given server takes as many rows as are asked at once."""
+        external, place = self._note.external, self._note.engines[number].place
+        rows = concurrency if external else place.sequences
+        meter = Meter(rows, self._watches[number].metrics, counts=not external)
+        self._meters.append(meter)
+        await meter.read_counts()  # what was counted before
+        return meter
+
+    async def measure_use(self) -> list[dict[str, float]]:
+        """Return what each engine that was asked did for this task."""
+        return [await meter.end() for meter in self._meters]

@@ -63,7 +63,8 @@ class Link:
 
     `note_death` gets the rows that were in flight at a death, in the order in which they were sent, and whether nothing
     else was asked of the engine since its load; then `free` gets the rows that were too late for it. `note_return` is
-    called when the engine is back. `find_stranger` gives a row that is not among those asked here.
+    called when the engine is back, `note_in_flight` whenever it has more or fewer requests. `find_stranger` gives a row
+    that is not among those asked here.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Link:
         self.note_death: Callable[[Sequence[Pending], bool], None] = lambda *_: None
         self.free: Callable[[Sequence[Pending]], None] = lambda *_: None
         self.note_return: Callable[[], None] = lambda: None
+        self.note_in_flight: Callable[[int], None] = lambda _: None
         self.find_stranger: Callable[[], Ask | None] = lambda: None
         self._client = connect(url)
         self._open: dict[Pending, Attempt] = {}
@@ -107,6 +109,7 @@ class Link:
         generation = self._generation
         attempt = Attempt(asyncio.create_task(self._post(pending)), time.monotonic())
         self._open[pending], self._asked = attempt, self._asked + 1
+        self.note_in_flight(len(self._open))
         outcome: Answer | Failure | Unanswered
         try:
             outcome = await self._patience.wait(attempt.task, self._row_timeout)
@@ -119,6 +122,7 @@ class Link:
         if self._open.get(pending) is not attempt:
             return None
         del self._open[pending]
+        self.note_in_flight(len(self._open))
         pending.attempts += 1
         if isinstance(outcome, Unanswered):
             raise outcome
@@ -166,6 +170,7 @@ class Link:
         in_flight = [row for row, attempt in self._open.items() if attempt.was_in_flight(died)]
         late = [row for row in self._open if row not in answered and row not in in_flight]
         self._open = {row: attempt for row, attempt in self._open.items() if row in answered}
+        self.note_in_flight(len(self._open))
         self.note_death(in_flight, len(in_flight) == self._asked == 1)
         self.free(late)
 

@@ -35,6 +35,15 @@ def read_counts(body: Any) -> tuple[int | None, int | None]:
     )
 
 
+def read_cached(body: Any) -> int | None:
+    """Return how many of the prompt's tokens the server had computed before, None where it tells of none."""
+    usage = body.get("usage") if isinstance(body, dict) else None
+    counts = usage if isinstance(usage, dict) else {}
+    details = counts.get("prompt_tokens_details", counts.get("input_tokens_details"))
+    told = details.get("cached_tokens") if isinstance(details, dict) else counts.get("cache_read_input_tokens")
+    return read_count(told) or None
+
+
 def read_content(content: Any) -> tuple[str, str]:
     """Return the text and the thought of a message's content, which is a text, null, or a list of parts."""
     if not isinstance(content, list):

@@ -10,7 +10,7 @@ from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine
 from dialects.question import Question
 from dialects.recognise import PROMPT
-from dialects.reply import is_empty, is_refused, read_counts, read_end
+from dialects.reply import is_empty, is_refused, read_cached, read_counts, read_end
 from engine.routes import GENERATING
 from job.defaults import Defaults
 from results.record import Record, digest_row
@@ -103,7 +103,7 @@ def _head(line: RawLine, status: str, sent: Sent | None) -> dict[str, Any]:
 def _usage(body: Any) -> dict[str, Any]:
     """Return how an answer ended and its tokens, where its endpoint tells them, and what it is not."""
     prompt, answer = read_counts(body)
-    found = {"in": prompt, "out": answer, "finish": read_end(body)}
+    found = {"in": prompt, "cached": read_cached(body), "out": answer, "finish": read_end(body)}
     marks = {"empty": is_empty(body), "refused": is_refused(body)}
     told = {name: value for name, value in found.items() if value is not None}
     return told | {name: 1 for name, holds in marks.items() if holds}

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -61,9 +62,13 @@ class Writer:
         self._size += written
         self._digest.update(data)  # as it goes: SMB lets nobody read a locked file, not even its writer once more
 
-    def finish(self, loads: list[str]) -> Path:
-        """Write the footer and give the file its name. `loads` are the model loads of this attempt."""
-        footer = {"end": True, "records": self.count, "loads": loads, "sha256": self._digest.hexdigest()}
+    def finish(self, loads: list[str], engines: Mapping[str, float] | None = None) -> Path:
+        """Write the footer and give the file its name.
+
+        `loads` are the model loads of this attempt, `engines` says what its engines did (`engine_use.add_up`).
+        """
+        more = {"engines": engines} if engines else {}
+        footer = {"end": True, "records": self.count, "loads": loads, **more, "sha256": self._digest.hexdigest()}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.path.with_name(shards.name_when_whole(self.path))

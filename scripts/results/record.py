@@ -17,7 +17,7 @@ NO_KEY = 0
 COUNT_LIMIT = 1e11  # seconds or tokens; more is no count
 _OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes inside strings are escaped
 _TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
-_FIGURES = ("started", "seconds", "in", "out", "attempts")  # what it may have
+_FIGURES = ("started", "seconds", "in", "cached", "out", "attempts")  # what it may have
 _KEY = re.compile("[0-9a-f]{16}")
 _parse = json.JSONDecoder().raw_decode
 _GLANCE = re.compile(  # a head as `Record.encoded` writes it, its times last
@@ -93,7 +93,7 @@ def _check(head: Any) -> None:
         get = head.get
         sound = 0 <= get("started", 0) < COUNT_LIMIT and 0 <= get("seconds", 0) < COUNT_LIMIT
         sound = sound and 0 <= get("in", 0) < COUNT_LIMIT and 0 <= get("out", 0) < COUNT_LIMIT
-        sound = sound and 0 <= get("attempts", 0) < COUNT_LIMIT
+        sound = sound and 0 <= get("attempts", 0) < COUNT_LIMIT and 0 <= get("cached", 0) < COUNT_LIMIT
     except TypeError:
         sound = False
     if not sound:

@@ -13,13 +13,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.facts import Served
 from job import parameters
+from results.engine_use import read_use
 from results.record import COUNT_LIMIT, Glance, Record, decode_record, glance
 from results.terms import Terms
 from rows import ranges
@@ -116,12 +117,13 @@ _HEADER = {
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard on disk: its header, the loads of its footer, and whether its digest is right."""
+    """A shard on disk: its header, the loads of its footer, whether its digest is right, and what its engines did."""
 
     path: Path
     header: Header
     loads: tuple[str, ...]
     sound: bool
+    engines: Mapping[str, float] = field(default_factory=dict)
 
     def records(self) -> Iterator[Record]:
         """Yield each readable record."""
@@ -162,7 +164,8 @@ def open_shard(path: Path) -> Shard:
         header = _read_header(file)
         footer, start = _footer(file)
         sound = footer is not None and footer.get("sha256") == _digest(file, start)
-    return Shard(path, header, tuple(map(str, footer["loads"])) if footer and sound else (), sound)
+        whole = footer if footer and sound else {}
+    return Shard(path, header, tuple(map(str, whole.get("loads", ()))), sound, read_use(whole.get("engines")))
 
 
 def read_header(path: Path) -> Header:

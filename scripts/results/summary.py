@@ -11,6 +11,7 @@ from typing import Any
 
 from dialects.reply import CUT_OFF
 from job import parameters
+from results.engine_use import EngineUse, add_up
 from results.folder import INTERRUPTED
 from results.merge import Merge
 from results.spans import count_seconds
@@ -30,6 +31,7 @@ class Counts:
     refused: int = 0
     shared: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     dialects: Counter[str] = field(default_factory=Counter)
@@ -58,6 +60,7 @@ class Counts:
             self.shared += 1
             return
         self.prompt_tokens += head.get("in") or 0
+        self.cached_tokens += head.get("cached") or 0
         self.completion_tokens += head.get("out") or 0
 
 
@@ -72,7 +75,9 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         raise AssertionError(f"{present} lines were asked for, {counts} accounts for another number")
     spans = merge.spans
     seconds = count_seconds(spans)
-    loads = {load for shard in merge.used for load in shard.loads}
+    used = merge.used
+    workers = len({shard.header.worker for shard in used})
+    use = EngineUse(len(used), workers, add_up(shard.engines for shard in used))
     return {
         "requested": requested,
         "succeeded": counts.succeeded,
@@ -87,10 +92,12 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "refused": counts.refused,
         "shared": counts.shared,
         "prompt_tokens": counts.prompt_tokens,
+        "cached_tokens": counts.cached_tokens,
         "completion_tokens": counts.completion_tokens,
         "seconds": round(seconds, 3),
         "tokens_per_second": round(counts.completion_tokens / seconds, 2) if seconds else 0.0,
-        "model_loads": len(loads),
+        "model_loads": len({load for shard in used for load in shard.loads}),
+        "engines": use.as_json(),
         "errors": dict(counts.errors.most_common()),
         "dialects": dict(counts.dialects),
         "endpoints": dict(counts.endpoints),
@@ -98,9 +105,9 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "input": {"name": merge.input.name, "sha256": merge.input.sha256, "lines": merge.input.lines},
         "started": _write_time(min(first for first, _ in spans)) if spans else None,
         "finished": _write_time(max(last for _, last in spans)) if spans else None,
-        "workers": len({shard.header.worker for shard in merge.used}),
-        "shards": len(merge.used),
-        "placement": sorted({shard.header.placement for shard in merge.used} - {""}),
+        "workers": workers,
+        "shards": len(used),
+        "placement": sorted({shard.header.placement for shard in used} - {""}),
         "parameters": parameters.record(values),
         "records": {
             "total": counts.succeeded + counts.failed,
@@ -110,7 +117,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
             "input_tokens": counts.prompt_tokens,
             "output_tokens": counts.completion_tokens,
         },
-        "notes": merge.notes,
+        "notes": [*merge.notes, *use.advise(values.get("MaxConcurrency", 0))],
     }
 
 

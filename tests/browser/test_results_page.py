@@ -57,6 +57,9 @@ def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_pa
         assert "MaxTokens\n256" in run
         assert "9f2c9f2c" in run
         assert "GPUs\n4 copies of the model" in run
+        assert "Prompt tokens from the cache\n600 (18 %)" in run
+        assert "full 62 %, partly full 20 %, under a quarter 10 %, idle 8 % of 12 min 30 s in tasks" in run
+        assert "KV cache at most\n91 %" in run
 
 
 def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(

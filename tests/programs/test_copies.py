@@ -74,8 +74,11 @@ def test_every_gpu_has_a_copy_and_the_rows_are_shared_out(session: Session) -> N
     let_go(session)
     session.finish(chunk).check()
     check_all_answered_once(session)
-    assert session.summary()["model_loads"] == 3
-    assert session.summary()["placement"] == ["3 copies of the model, each on 1 GPU, as TensorParallelSize says"]
+    summary = session.summary()
+    assert summary["model_loads"] == 3
+    assert 0 < summary["engines"]["little"] <= 1  # of 256 rows that each takes there were four at most
+    assert (summary["engines"]["full"], summary["engines"]["preemptions"]) == (0, 0)
+    assert summary["placement"] == ["3 copies of the model, each on 1 GPU, as TensorParallelSize says"]
 
 
 def test_a_copy_that_is_killed_in_mid_chunk_is_brought_back_and_costs_no_row(session: Session) -> None:

@@ -1,5 +1,6 @@
 // The top of the page: what was run, how it went, and the charts. Draws from the summary at once, from the rows as they are read.
 import { bars, binned, card, histogram, quantile, timeline } from "./charts.js";
+import { engineFacts } from "./engines.js";
 import { CUT, tallyNames } from "../data/query.js";
 import { make } from "../kit/dom.js";
 import { asText } from "../kit/exact.js";
@@ -119,6 +120,7 @@ export function howItWasRun(summary) {
     ["Started", moment(summary.started)],
     ["Finished", moment(summary.finished)],
     ["GPUs", (summary.placement || []).join("; ")],
+    ...engineFacts(summary),
     ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]),
     ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
     ...(records.total

@@ -11,7 +11,7 @@ from asking.reading import read_answer
 from asking.unanswered import Unanswered
 from dialects.answers import check_schema, read_results
 from dialects.exchange import Answer, Ask
-from dialects.reply import CUT_OFF, is_empty, is_refused, read_content, read_count, read_end
+from dialects.reply import CUT_OFF, is_empty, is_refused, read_cached, read_content, read_count, read_end
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from job.defaults import Defaults
 from rows.errors import RowError
@@ -214,3 +214,22 @@ REFUSAL = {"type": "refusal", "refusal": "I cannot."}
 )
 def test_answers_that_hold_nothing_or_a_refusal_are_told(body: Any, *, empty: bool, refused: bool) -> None:
     assert (is_empty(body), is_refused(body)) == (empty, refused)
+
+
+@pytest.mark.parametrize(
+    ("usage", "cached"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 16}}, 16),
+        ({"input_tokens_details": {"cached_tokens": 3}}, 3),
+        ({"cache_read_input_tokens": 5}, 5),
+        ({"prompt_tokens_details": None}, None),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, None),
+        ({"prompt_tokens_details": {"cached_tokens": "16"}}, None),
+        ([], None),
+    ],
+    ids=["OpenAI", "OpenAI's Responses", "Anthropic", "vLLM without a hit", "none", "a text", "no counts"],
+)
+def test_tokens_that_a_server_had_computed_before_are_told_in_each_api_s_own_way(
+    usage: Any, cached: int | None
+) -> None:
+    assert read_cached({"usage": usage}) == cached
