@@ -35,7 +35,9 @@ PROGRAMS: dict[str, tuple[int, ...]] = {
     "results_page.py": (9,),
     "check_file.py": (12,),
     "to_table.py": (14,),
+    "copies.py": (15,),
 }
+ROWS = range(1, 1 + max(row for rows in PROGRAMS.values() for row in rows))
 
 
 def command(program: str, rows: Sequence[int], *, quick: bool) -> list[str]:
@@ -80,7 +82,7 @@ def machine() -> str:
 
 def row_number(text: str) -> int:
     """Return a row of the table. Raises ValueError for another number, as argparse wants it."""
-    if int(text) not in range(1, 15):
+    if int(text) not in ROWS:
         raise ValueError(text)
     return int(text)
 
@@ -90,9 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, only to see that everything runs")
     parser.add_argument("--output", type=Path, help="write the table to this file, too")
-    parser.add_argument("row", nargs="*", type=row_number, metavar="ROW", help="1 to 14 (all)")
+    parser.add_argument("row", nargs="*", type=row_number, metavar="ROW", help=f"1 to {ROWS[-1]} (all)")
     given = parser.parse_args(argv)
-    wanted, where = set(given.row) or set(range(1, 15)), machine()
+    wanted, where = set(given.row) or set(ROWS), machine()
     figures, failed = [], []
     for program, rows in PROGRAMS.items():
         if asked := [row for row in rows if row in wanted]:

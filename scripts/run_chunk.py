@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -46,6 +47,7 @@ from rows import ranges, source
 from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
 
+COLLECTIONS = 100_000, 20, 100  # thousands of requests in flight are many objects that live, and few die in circles
 NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
 EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
@@ -66,6 +68,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Answer the chunk; return 0, 1 with the reason told to the host, or 143 when it was canceled."""
     options = build_parser().parse_args(argv)
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
     try:
         asyncio.run(Chunk(options.values, options.session_dir, options.output_dir).run())
     except Canceled as error:

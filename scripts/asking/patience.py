@@ -14,7 +14,7 @@ import time
 import urllib.error
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from asking.unanswered import Unanswered
 from dialects.exchange import Failure
@@ -34,6 +34,12 @@ class Reading:
     waiting: float
 
 
+def _is_canceled() -> bool:
+    """Tell whether the running task itself is to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def read_metrics(text: str) -> Reading | None:
     """Return what a /metrics page says of vLLM, or None when it says nothing."""
     counters = _COUNTERS.findall(text)
@@ -42,6 +48,17 @@ def read_metrics(text: str) -> Reading | None:
     except ValueError:
         return None
     return reading if counters else None
+
+
+@dataclass(slots=True)
+class _Wait:
+    """One attempt that is waited for: when its time began, and how much of all time had been excused by then."""
+
+    task: asyncio.Task[Any]
+    limit: float
+    begun: float
+    excused: float
+    is_over: bool = False
 
 
 class Patience:
@@ -63,26 +80,48 @@ class Patience:
         self._looked = self._progressed = time.monotonic()
         self._work = -1.0
         self._ended = self._ended_seen = 0
+        self._waits: dict[int, _Wait] = {}  # in the order in which they began
+        self._timer: asyncio.TimerHandle | None = None  # one for them all
 
     async def wait(self, task: asyncio.Task[T], limit: float) -> T:
         """Return the task's result; cut it when it took `limit` seconds outside the server's queue.
 
         Raises Unanswered request_timeout.
         """
-        begun, excused = time.monotonic(), self._excused
+        wait = self._waits[id(task)] = _Wait(task, limit, time.monotonic(), self._excused)
+        if self._timer is None:
+            self._look_again(limit)
         try:
-            while not task.done():
-                left = limit - (time.monotonic() - begun) + (self._excused - excused)
-                if left <= 0:
-                    message = (
-                        f"no answer within {limit:g} s (RowTimeoutSeconds), time in the server's queue not counted"
-                    )
-                    raise Unanswered(Failure("request_timeout", message), passing=True)
-                await asyncio.wait([task], timeout=left)
+            result = await task
+        except asyncio.CancelledError:
+            if not wait.is_over or _is_canceled():
+                raise
+            message = f"no answer within {limit:g} s (RowTimeoutSeconds), time in the server's queue not counted"
+            raise Unanswered(Failure("request_timeout", message), passing=True) from None
+        except Exception:
             self._ended += 1
-            return task.result()
+            raise
         finally:
-            task.cancel()
+            del self._waits[id(task)]
+        self._ended += 1
+        return result
+
+    def _look_again(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._cut)
+
+    def _cut(self) -> None:
+        """Cut the attempts whose time is over, and look again when that of the next one will be."""
+        self._timer = None
+        now, least = time.monotonic(), float("inf")
+        for wait in self._waits.values():
+            left = wait.limit - (now - wait.begun) + (self._excused - wait.excused)
+            if left > 0:
+                least = min(least, left)
+            elif not wait.is_over:
+                wait.is_over = True
+                wait.task.cancel()
+        if least < float("inf"):
+            self._look_again(least)
 
     async def look(self, *, busy: bool) -> None:
         """Look at the server once; call regularly."""
