@@ -2,8 +2,9 @@
 
 `start` reads the job's parameters first, so that what is wrong with them costs no model load; it starts the server's
 supervisor, makes the input ready while the model loads, and returns when the server answers for its model. With
-ServerUrl it starts nothing and checks the given server. `supervise` is the supervisor, which lives as long as the
-session. `stop` ends it with all that it owns, also after a failed start.
+ServerUrl it starts nothing and checks the given server; with VLLM_BATCH_KEPT_SESSION it uses the engines of a session
+that goes on. `supervise` is the supervisor, which lives as long as the session. `stop` ends it with all that it owns,
+also after a failed start.
 """
 
 from __future__ import annotations
@@ -102,12 +103,16 @@ def start(folder: Path, values: Mapping[str, Any]) -> int:
     for name, value in overridden(split_arguments(values["VllmArgs"])).items():
         if not values["ServerUrl"] and value != str(values[name]):
             runner.say(f"VllmArgs says {value} where {name} is {values[name]}; VllmArgs wins")
-    if values["ServerUrl"] or not values["InputUrl"]:  # a file takes no time, and one that is of no use costs no engine
+    kept = os.environ.get(session.KEPT_VARIABLE, "")
+    # A file takes no time, and one that is of no use costs no engine.
+    if values["ServerUrl"] or kept or not values["InputUrl"]:
         _prepare_input(values, folder, wanted)
     try:
         if values["ServerUrl"]:
             key = _find_server_key(values)
             _tell_ready(session.enter_given(values["ServerUrl"], settings, folder, key, due), values, begun)
+        elif kept:
+            _tell_ready(session.enter_kept(Path(kept), folder, due), values, begun)
         else:
             _start_own(values, settings, folder, wanted, due)
         return 0

@@ -113,6 +113,16 @@ def load_note(folder: Path) -> Note:
     return note
 
 
+def link_note(kept: Path, folder: Path) -> None:
+    """Make the note of a session that goes on the note of another, whose tasks then use its engines."""
+    (folder / _NAME).symlink_to(kept.absolute() / _NAME)
+
+
+def is_linked(folder: Path) -> bool:
+    """Tell whether a session uses the engines of another."""
+    return (folder / _NAME).is_symlink()
+
+
 def read_note(folder: Path) -> Note | None:
     """Return the session's note, or None when there is none."""
     try:
@@ -154,9 +164,9 @@ class Request:
 
 
 def send_request(request: Request, folder: Path) -> None:
-    """Leave a request for the supervisor."""
+    """Leave a request for the supervisor, beside the note that it writes."""
     name = _REQUESTS.replace("*", secrets.token_hex(6))
-    files.write_whole(folder / name, json.dumps(asdict(request)).encode(), mode=OWNER_ONLY)
+    files.write_whole((folder / _NAME).resolve().with_name(name), json.dumps(asdict(request)).encode(), mode=OWNER_ONLY)
 
 
 def take_requests(folder: Path) -> list[Request]:

@@ -25,7 +25,18 @@ from engine.checkpoint import read_checkpoint
 from engine.facts import Served
 from engine.given import await_given
 from engine.loading import follow_first
-from engine.note import Engine, Note, ServerError, Settings, State, read_note, write_note
+from engine.note import (
+    Engine,
+    Note,
+    ServerError,
+    Settings,
+    State,
+    is_linked,
+    link_note,
+    load_note,
+    read_note,
+    write_note,
+)
 from engine.placement import Choice, Wish, choose
 from engine.server_url import parse_url
 from engine.supervisor import ENTERED
@@ -33,6 +44,7 @@ from engine.vllm_args import overridden, split_arguments
 from host import files, processes, runner
 
 LOG = "supervisor.log"
+KEPT_VARIABLE = "VLLM_BATCH_KEPT_SESSION"  # the folder of a session whose engines this one uses and does not end
 LEAVE_SECONDS = launch.STOP_SECONDS + processes.KILL_SECONDS + 20.0  # for a supervisor to end all it owns
 POLL_SECONDS = 0.1
 
@@ -130,6 +142,16 @@ def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threa
     return engine
 
 
+def enter_kept(kept: Path, folder: Path, due: threading.Event) -> Engine:
+    """Enter a session with the engines of another, which goes on after this. Raises ServerError, also once `due`."""
+    note = load_note(kept)
+    if note.supervisor is None or not note.supervisor.runs():
+        raise ServerError("the session whose engines were to be used has ended")
+    link_note(kept, folder)
+    ready = next((engine for engine in note.engines if engine.state in (State.READY, State.DOWN)), None)
+    return ready or follow_first(folder, due, note.supervisor.runs)
+
+
 def enter_without(settings: Settings, folder: Path) -> None:
     """Enter a session whose tasks ask nothing, and so need no server."""
     engine = Engine(state=State.DOWN, served=Served(settings.model))
@@ -139,7 +161,7 @@ def enter_without(settings: Settings, folder: Path) -> None:
 def leave(folder: Path) -> bool | None:
     """End the session's engines; return whether some had to be killed, None when there were none to end."""
     note = read_note(folder)
-    if note is None or note.external:
+    if note is None or note.external or is_linked(folder):
         return None
     if note.supervisor is not None:
         note.supervisor.signal(signal.SIGTERM)
