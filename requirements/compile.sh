@@ -12,3 +12,4 @@ compile run-cpu --excludes run-cpu.excludes
 compile run-gpu
 compile test
 compile agent
+compile api

