@@ -15,6 +15,7 @@ from figures import SCRIPTS
 sys.path.insert(0, str(SCRIPTS))
 
 from engine.facts import Served
+from engine.note import Load
 from job import parameters
 from results import shards
 from results.partial import Writer
@@ -96,7 +97,7 @@ def _write_shard(folder: Path, header: shards.Header, rows: Iterable[tuple[int, 
     with Writer(folder, header) as writer:
         for place, (number, line) in enumerate(rows):
             writer.add(_record(number, line, answer, header.created + place / 100))
-        writer.finish(["load"])
+        writer.finish([Load("load")])
 
 
 def _record(number: int, line: bytes, answer: int, started: float) -> Record:

@@ -182,6 +182,7 @@ class Chunk:
             terms=self._terms,
             served=self._served,
             placement=self._note.why,
+            entered=self._note.entered,
         )
 
     def _pending(self, answered: Container[int]) -> Iterator[Pending]:

@@ -18,7 +18,7 @@ from asking.strangers import Strangers
 from asking.trust import Trust
 from dialects.exchange import Answer, Failure
 from engine.address import read_key
-from engine.note import Note
+from engine.note import Load, Note
 from engine.watch import Watch
 from host import runner
 
@@ -35,8 +35,8 @@ class Copies:
         self._meters: list[Meter] = []
 
     @property
-    def loads(self) -> list[str]:
-        """Return the names of the model loads that the task used."""
+    def loads(self) -> list[Load]:
+        """Return the model loads that the task used."""
         return [load for watch in self._watches for load in watch.loads]
 
     def make_fleet(self, settle: Callable[[Pending, Answer | Failure], None]) -> Fleet:

@@ -19,8 +19,9 @@ from typing import Any
 
 from engine import command, inquiry
 from engine.address import Address
+from engine.facts import Served
 from engine.launch import HASTE_SECONDS, Launch, PortTaken, find_free_port, wait_until_ready
-from engine.note import Engine, Request, ServerError, Settings, State
+from engine.note import Engine, Load, Request, ServerError, Settings, State
 from host import runner
 
 PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed
@@ -84,21 +85,24 @@ class Life(threading.Thread):
 
     def _load(self) -> None:
         """Launch the engine and wait until it is ready; publish how that ended."""
-        loads, load = self.engine.loads, secrets.token_hex(6)
+        loads, load, begun = self.engine.loads, Load(secrets.token_hex(6), time.time()), time.monotonic()
         for ports_taken in range(PORT_ATTEMPTS):
             try:
                 self._start(loads=(*loads, load), ports_taken=ports_taken)
-                self._await()
+                served = self._await()
+                ended = replace(load, seconds=time.monotonic() - begun)
+                self._change(state=State.READY, served=served, loads=(*loads, ended))
                 return
             except (ServerError, OSError) as error:
                 runner.say(str(error))
                 if self._launch is not None:
                     self._launch.end(HASTE_SECONDS)  # its children may outlive it
                 if not isinstance(error, PortTaken) or ports_taken == PORT_ATTEMPTS - 1:
-                    self._change(state=State.FAILED, message=str(error))
+                    ended = replace(load, seconds=time.monotonic() - begun)
+                    self._change(state=State.FAILED, message=str(error), loads=(*loads, ended))
                     return
 
-    def _start(self, *, loads: tuple[str, ...], ports_taken: int) -> None:
+    def _start(self, *, loads: tuple[Load, ...], ports_taken: int) -> None:
         """Launch the engine on a port that is free. Raises ServerError or OSError."""
         if self._abandoned.is_set():
             raise ServerError("canceled while the server was starting")
@@ -115,13 +119,12 @@ class Life(threading.Thread):
         url = f"http://127.0.0.1:{port}"
         self._change(url=url, process=launch.process, log=launch.log, scratch=launch.scratch)
 
-    def _await(self) -> None:
-        """Wait until the launched engine is ready and says what it serves. Raises ServerError."""
+    def _await(self) -> Served:
+        """Wait until the launched engine is ready; return what it serves. Raises ServerError."""
         assert self._launch is not None
         address = Address(self.engine.url, self._plan.key)
         wait_until_ready(self._launch, address, self._plan.settings.start_timeout, self._abandoned)
-        served = inquiry.ask_own(address, self._plan.settings.model, self._launch.log)
-        self._change(state=State.READY, served=served)
+        return inquiry.ask_own(address, self._plan.settings.model, self._launch.log)
 
     def _tell_end(self, launch: Launch) -> None:
         launch.gone.wait()

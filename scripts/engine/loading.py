@@ -80,8 +80,8 @@ class _Progress:
         if engine.ports_taken > self._ports_taken:
             self._ports_taken = engine.ports_taken
             runner.say("another program took the port; starting on a new one")
-        if engine.loads[-1] != self._load:
-            self._load = engine.loads[-1]
+        if engine.loads[-1].name != self._load:
+            self._load = engine.loads[-1].name
             what = f"{note.settings.model} is being loaded, its log is {log.name}"
             if len(engine.loads) > 1:
                 what = f"starting the server again (load {len(engine.loads)} of this session)"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """One load of the model: its name, when it began (seconds since 1970), and how long it took or went on in vain."""
+
+    name: str
+    began: float = 0.0
+    seconds: float = 0.0  # 0 while it goes on
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """One engine: how it is, where it answers, and what its process left. A given server has no process."""
 
@@ -63,7 +73,7 @@ class Engine:
     generation: int = 0  # counts its launches
     url: str = ""
     process: Process | None = None
-    loads: tuple[str, ...] = ()  # the names of its model loads in this session
+    loads: tuple[Load, ...] = ()  # of its model in this session
     log: str = ""
     scratch: str = ""  # its temporary folder, removed with it
     served: Served | None = None
@@ -76,7 +86,10 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The session's engines. `supervisor` is None where the server was given by ServerUrl."""
+    """The session's engines. `supervisor` is None where the server was given by ServerUrl.
+
+    `entered` is when the session began, in seconds since 1970.
+    """
 
     settings: Settings
     engines: tuple[Engine, ...]
@@ -84,6 +97,7 @@ class Note:
     external: bool = False
     cache: str = ""  # a folder of caches for this session alone, removed with it
     why: str = ""  # there are so many engines
+    entered: float = field(default_factory=time.time)
 
     @property
     def served(self) -> Served:
@@ -143,7 +157,7 @@ def _parse_engine(value: dict[str, Any]) -> Engine:
         "place": Placement(**value["place"]),
         "state": State(value["state"]),
         "process": _parse_process(value["process"]),
-        "loads": tuple(value["loads"]),
+        "loads": tuple(Load(**load) for load in value["loads"]),
         "served": Served.from_json(served) if served else None,
     }
     return Engine(**{**value, **parsed})

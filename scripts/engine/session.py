@@ -136,9 +136,10 @@ def choose_places(settings: Settings, environment: Mapping[str, str]) -> Choice:
 
 def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threading.Event) -> Engine:
     """Enter a session with a server that somebody else runs, once it answers. Raises ServerError, also once `due`."""
+    entered = time.time()
     address, served = await_given(parse_url(url), key, settings.model, settings.start_timeout, due)
     engine = Engine(state=State.READY, url=address.url, served=served)
-    write_note(Note(settings, (engine,), external=True), folder)
+    write_note(Note(settings, (engine,), external=True, entered=entered), folder)
     return engine
 
 

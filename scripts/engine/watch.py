@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.address import UNREADABLE, Address
 from engine.cause import explain, quote_tail, read_log
 from engine.loading import follow, name_copy
-from engine.note import Engine, Note, Request, ServerError, ServerGone, State, load_note, send_request
+from engine.note import Engine, Load, Note, Request, ServerError, ServerGone, State, load_note, send_request
 from host import runner
 from host.processes import KILL_SECONDS
 from host.transfer import shown
@@ -34,7 +34,7 @@ class Watch:
         self._folder, self._note, self._key = folder, note, key
         self._engine = note.engines[number]
         self._copy = name_copy(number, note)
-        self.loads: list[str] = []
+        self.loads: list[Load] = []
         self._abandoned = threading.Event()
 
     async def join(self) -> None:

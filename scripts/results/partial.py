@@ -13,12 +13,13 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from engine.note import Load
 from host import files, locks
 from results import shards
 from results.record import Record
@@ -62,13 +63,18 @@ class Writer:
         self._size += written
         self._digest.update(data)  # as it goes: SMB lets nobody read a locked file, not even its writer once more
 
-    def finish(self, loads: list[str], engines: Mapping[str, float] | None = None) -> Path:
+    def finish(self, loads: Sequence[Load], engines: Mapping[str, float] | None = None) -> Path:
         """Write the footer and give the file its name.
 
         `loads` are the model loads of this attempt, `engines` says what its engines did (`engine_use.add_up`).
         """
         more = {"engines": engines} if engines else {}
-        footer = {"end": True, "records": self.count, "loads": loads, **more, "sha256": self._digest.hexdigest()}
+        told = {
+            "loads": [load.name for load in loads],
+            "load_seconds": [round(load.seconds, 3) for load in loads],
+            "load_began": [round(load.began, 3) for load in loads],
+        }
+        footer = {"end": True, "records": self.count, **told, **more, "sha256": self._digest.hexdigest()}
         self._append(json.dumps(footer).encode() + b"\n")
         os.fsync(self._file.fileno())
         final = self.path.with_name(shards.name_when_whole(self.path))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from engine.facts import Served
+from engine.note import Load
 from job import parameters
 from results.engine_use import read_use
 from results.record import COUNT_LIMIT, Glance, Record, decode_record, glance
@@ -42,7 +44,8 @@ class Header:
     """What a shard is about. `lines` is the chunk, `prompts` and `block_size` are the whole job's request.
 
     `parameters` are those of the job that are recorded; `terms` and `served` are what its questions were made of.
-    `placement` says on which GPUs the session's servers ran, and why. Shards of earlier releases have none of these.
+    `placement` says on which GPUs the session's servers ran, and why; `entered` is when the session began, in seconds
+    since 1970. Shards of earlier releases have none of these.
     """
 
     input_sha256: str
@@ -59,6 +62,7 @@ class Header:
     terms: Terms | None = None
     served: Served | None = None
     placement: str = ""
+    entered: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """Return the header line's object."""
@@ -66,8 +70,9 @@ class Header:
         source = {name.removeprefix("input_"): whole.pop(name) for name in list(whole) if name.startswith("input_")}
         terms, served = whole.pop("terms"), whole.pop("served")
         asks = {"asks": {**terms.as_json(), "served": served.as_json()}} if terms and served else {}
-        placement = whole.pop("placement")
-        return {"shard": VERSION, "input": source, **whole, **({"placement": placement} if placement else {}), **asks}
+        more = {name: whole.pop(name) for name in ("placement", "entered")}
+        more = {name: value for name, value in more.items() if value}
+        return {"shard": VERSION, "input": source, **whole, **more, **asks}
 
     @classmethod
     def from_json(cls, value: Any) -> Header:
@@ -86,6 +91,7 @@ class Header:
         terms, served = _read_terms(found.get("asks"))
         placement = found.get("placement") if isinstance(found.get("placement"), str) else ""
         more = {"parameters": recorded, "terms": terms, "served": served, "placement": _clean(placement)}
+        more["entered"] = _read_figure(found.get("entered"))
         return cls(**{name: _clean(found[name]) for name in _HEADER}, **more)
 
     def chunk(self) -> Lines:
@@ -102,6 +108,13 @@ def _read_terms(asks: Any) -> tuple[Terms | None, Served | None]:
     with contextlib.suppress(KeyError, TypeError, AttributeError):
         return (terms, Served.from_json(asks["served"])) if terms else (None, None)
     return None, None
+
+
+def _read_figure(value: object) -> float:
+    """Return a figure of seconds, 0 where it is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < COUNT_LIMIT:
+        return float(value)
+    return 0.0
 
 
 def _clean(value: Any) -> Any:
@@ -121,7 +134,7 @@ class Shard:
 
     path: Path
     header: Header
-    loads: tuple[str, ...]
+    loads: tuple[Load, ...]
     sound: bool
     engines: Mapping[str, float] = field(default_factory=dict)
 
@@ -165,7 +178,16 @@ def open_shard(path: Path) -> Shard:
         footer, start = _footer(file)
         sound = footer is not None and footer.get("sha256") == _digest(file, start)
         whole = footer if footer and sound else {}
-    return Shard(path, header, tuple(map(str, whole.get("loads", ()))), sound, read_use(whole.get("engines")))
+    return Shard(path, header, _read_loads(whole), sound, read_use(whole.get("engines")))
+
+
+def _read_loads(footer: dict[str, Any]) -> tuple[Load, ...]:
+    """Return the loads of a footer; those of earlier releases have no times."""
+    names, began, seconds = (
+        found if isinstance(found := footer.get(name), list) else [] for name in ("loads", "load_began", "load_seconds")
+    )
+    times = itertools.zip_longest(names, map(_read_figure, began), map(_read_figure, seconds), fillvalue=0.0)
+    return tuple(Load(str(name), *figures) for name, *figures in itertools.islice(times, len(names)))
 
 
 def read_header(path: Path) -> Header:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.note import Load
 from results import shards
 from results.partial import Writer
 from results.record import Record
@@ -149,7 +150,7 @@ def write_results(session: Session, count: int, a_shard: int) -> None:
         with Writer(session.results, header) as writer:
             for line in range(first, first + a_shard):
                 writer.add(record(line))
-            writer.finish(["load"])
+            writer.finish([Load("load")])
 
 
 def record(line: int) -> Record:

@@ -11,6 +11,7 @@ from typing import Any
 import aggregate
 from dialects.line import RawLine
 from engine.facts import Served
+from engine.note import Load
 from job import parameters
 from results import shards
 from results.partial import Writer
@@ -75,7 +76,7 @@ class Job:
             for line, result in results.items():
                 raw = raws[line - 1] if line <= len(raws) else b""
                 writer.add(record(line, result, header.created + line, raw))
-            return writer.finish([f"load-{header.worker}"])
+            return writer.finish([Load(f"load-{header.worker}")])
 
     def merge(self, *more: str) -> int:
         """Run aggregate.py as a user does by hand."""

@@ -13,6 +13,7 @@ from asking.pending import prepare
 from dialects.exchange import Answer
 from dialects.line import RawLine, read_line
 from engine.facts import Served
+from engine.note import Load
 from job import parameters
 from results.answered import find_answered
 from results.outcome import Sent, record_answer
@@ -74,7 +75,7 @@ class Folder:
                 body = chat_body(self.answer(pending.ask.body, len(self.asked)))
                 sent = Sent(pending.ask, pending.question, 1, header.created + number, 0.5)
                 writer.add(record_answer(pending.line, sent, Answer(200, json.dumps(body), body, "r"), terms.defaults))
-            writer.finish(["load"])
+            writer.finish([Load("load")])
 
     def merge(self) -> list[dict[str, Any]]:
         """Merge with what the last job asked; return the rows of output.jsonl."""

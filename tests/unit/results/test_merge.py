@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.note import Load
 from page.writer import Page
 from results import merge, shards
 from results.partial import Writer
@@ -244,7 +245,7 @@ def test_a_chunk_that_ends_while_the_merge_runs_is_read_to_its_end(job: Job) -> 
             writer.add(record(line, f"answer {line}", EARLY))
         (partial,) = job.results.iterdir()
         shard = shards.open_shard(partial)
-        writer.finish(["load"])
+        writer.finish([Load("load")])
     assert [each.head["line"] for each in shard.records()] == [1, 2]
     assert shards.open_shard(partial).sound
     with shards.open_file(partial) as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.note import Load
 from results.partial import Writer
 from support.merge_job import EARLY, INPUT, LATE, Job, record
 
@@ -30,7 +31,7 @@ def test_the_seconds_between_two_attempts_at_a_chunk_are_not_counted(job: Job) -
     with Writer(job.results, job.header("1-5", created=LATE)) as writer:
         for line, started in ((1, EARLY), (2, EARLY + 1), (4, LATE), (5, LATE + 1)):
             writer.add(record(line, "x", started))
-        writer.finish(["load"])
+        writer.finish([Load("load")])
     job.merge()
     summary = job.summary()
     assert (summary["seconds"], summary["tokens_per_second"]) == (4.0, 3.0)

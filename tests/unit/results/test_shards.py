@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from engine.note import Load
 from results import shards
 from results.partial import Writer, find_leftovers
 from results.record import Record
@@ -40,7 +41,7 @@ def written(folder: Path, *records: Record, header: Header = HEADER) -> Path:
     with Writer(folder, header) as writer:
         for record in records:
             writer.add(record)
-        return writer.finish(["load"])
+        return writer.finish([Load("load", 1_699_999_990.5, 9.25)])
 
 
 def test_a_shard_appears_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -60,7 +61,8 @@ def test_a_shard_can_be_read_with_nothing_but_json_and_a_digest(tmp_path: Path) 
     assert header["input"] == {"sha256": "ab" * 32, "name": "prompts.jsonl", "lines": 100}
     assert record == {"line": 1, "status": "succeeded", "dialect": "prompt", "output": json.loads(ANSWER.output)}
     assert footer == {
-        "end": True, "records": 1, "loads": ["load"], "sha256": hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+        "end": True, "records": 1, "loads": ["load"], "load_seconds": [9.25], "load_began": [1_699_999_990.5],
+        "sha256": hashlib.sha256(b"".join(lines[:-1])).hexdigest(),
     }  # fmt: skip
 
 
