@@ -32,7 +32,7 @@ from job import arguments, parameters
 from job.defaults import Defaults, check_output_field
 from job.parameters import JobError
 from page.writer import Page, PageReport
-from results import shards, summary, terms
+from results import cost, shards, summary, terms
 from results.delivery import deliver
 from results.finished import write_rows
 from results.in_order import Results
@@ -41,6 +41,7 @@ from results.merge import Merge
 from results.prompts import Prompts
 from results.retry import DAMAGED, find_input
 from results.terms import Terms
+from results.usage import find_usages
 from rows import ranges, reserve, source
 
 _REPLACED = (
@@ -62,7 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--unfinished", default="", metavar="TEXT", help="how far a job is that still runs, for the page"
     )
-    told = ("Prompts", "BlockSize", *terms.NAMES)
+    told = ("Prompts", "BlockSize", "PricePerHour", *terms.NAMES)
     arguments.add_parameters(parser, ("InputFile", "InputUrl", "OutputUrl", *told))
     parser.set_defaults(**dict.fromkeys(told))  # the shards tell what was asked for
     return parser
@@ -122,7 +123,7 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any], *, unfinish
     prompts = Prompts.of(merge.terms)
     with contextlib.closing(merge), Page(output, prompts.system) as page:
         counts = write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
-        whole = summary.summarise(counts, merge, values)
+        whole = summary.summarise(counts, merge, values, find_usages(output / "results"))
         if unfinished:
             summary.mark_unfinished(whole, unfinished)
         report = _write_reports(whole, output, page)
@@ -193,6 +194,8 @@ def _told(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 def _job_values(merge: Merge, given: Mapping[str, Any], output: Path) -> dict[str, Any]:
     """Return what is known of the job's parameters: as given, of the newest shard, or of this input's finished files.
 
+    Who gives any that the questions are made of has given them all, as in `_find_terms`.
+
     Finished files of another input are replaced, which is said.
     """
     old = _old_summary(output)
@@ -200,7 +203,9 @@ def _job_values(merge: Merge, given: Mapping[str, Any], output: Path) -> dict[st
     if old["input"]["sha256"] and not same:
         merge.notes.append(_REPLACED.format(**old["input"]))
     recorded = (merge.newest.header.parameters if merge.newest else {}) or (old["parameters"] if same else {})
-    return {**recorded, **_told(given, ("Prompts", "BlockSize", *terms.NAMES))}
+    asked = _told(given, terms.NAMES)
+    others = {name: parameters.BY_NAME[name].default for name in terms.NAMES if asked and name != "OutputField"}
+    return {**recorded, **others, **asked, **_told(given, ("Prompts", "BlockSize", "PricePerHour"))}
 
 
 def _old_summary(output: Path) -> dict[str, Any]:
@@ -225,6 +230,8 @@ def _report(whole: dict[str, Any], output: Path) -> None:
     )
     for code, count in whole["errors"].items():
         runner.say(f"  {count:,} x {code}")
+    for line in cost.tell(whole["cost"]):
+        runner.say(line)
     if whole["failed"]:
         again = f"Prompts={whole['rerun']} (with BlockSize=1)" if whole["rerun"] else "InputFile=retry.jsonl"
         runner.say(f"to run the failed lines again into the same OutputDir: {again}")

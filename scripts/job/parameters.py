@@ -182,6 +182,8 @@ TABLE = (  # in the form's order
     Parameter("KeepRowsSeconds", WHOLE, 0, least=0, most=86400,
               meaning="Copy a running chunk's answers to the queue's bucket so often, for its next attempt if it is "
                       "interrupted. 0 never."),
+    Parameter("PricePerHour", NUMBER, 0.0, least=0, most=100000,
+              meaning="Dollars for a worker's hour, so that the results say what they cost. 0 where it is not known."),
     Parameter("OutputDir", OUTPUT_FOLDER, None, recorded=False,
               meaning="Everything is written under output/ in this folder."),
     Parameter("OutputField", TEXT, "generated_text", least=1, asks=True,

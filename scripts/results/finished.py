@@ -31,6 +31,8 @@ def write_rows(results: Results, prompts: Prompts, output: Path, page: Page) -> 
         )
         for line, record, shard, raw in results:
             counts.add(line, record.head, is_missing=shard is None)
+            if shard:
+                results.merge.show(record.head, shard)
             if record.head["status"] == "blank":
                 if shard is None:
                     blank.append(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from results import shards
+from results import shards, usage
 from results.retry import NOTE_NAME
 from results.shards import Shard, ShardError
 
@@ -15,7 +15,7 @@ INTERRUPTED = "is of an interrupted chunk; what it had answered is used"
 def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
     """Yield the shards, those of unfinished chunks included; what is left alone or incomplete is noted."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if NOTE_NAME.fullmatch(path.name) or _is_hidden(path):
+        if NOTE_NAME.fullmatch(path.name) or usage.NAME.fullmatch(path.name) or _is_hidden(path):
             continue
         unfinished = shards.PARTIAL.fullmatch(path.name) is not None
         if not unfinished and not shards.NAME.fullmatch(path.name):

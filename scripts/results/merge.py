@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,9 @@ from results.record import NO_KEY, Glance, Record, read_key
 from results.remarks import remark
 from results.retry import Input
 from results.shards import Header, Shard
-from results.spans import Spans
 from results.spares import Spares
 from results.terms import Terms
+from results.work import Work
 from rows.ranges import Lines, RangeError, of_values
 
 KINDS_OF_SERVER = 4  # that told different things of themselves on the same terms; more are not looked at
@@ -36,7 +37,7 @@ KINDS_OF_SERVER = 4  # that told different things of themselves on the same term
 
 @dataclass
 class Merge:
-    """The results that count, by line. Fill with `take`, then read with `record`.
+    """The results that count, by line. Fill with `take`, then read with `record` and tell `show` of each that is shown.
 
     `terms` are those on which the lines are asked, by default those of the newest shard that tells its own. `others`
     counts the answers that are to other questions than the input's.
@@ -47,7 +48,8 @@ class Merge:
     notes: list[str] = field(default_factory=list)
     requested: Lines = field(default_factory=Lines)
     others: int = 0
-    _read: list[tuple[Shard, Spans]] = field(default_factory=list)
+    works: list[Work] = field(default_factory=list)  # of the shards that are read
+    used: list[Shard] = field(default_factory=list)  # those whose results are some line's
     _own: set[int] = field(default_factory=set)  # places of shards of this input, asked on these terms
     _given: Counter[int] = field(default_factory=Counter)  # spares that lines have, by their shard
     _spares: Spares = field(default_factory=Spares)
@@ -56,6 +58,7 @@ class Merge:
 
     def __post_init__(self) -> None:
         self._chosen = Chosen(self.input.lines)
+        self._works: dict[Path, Work] = {}
         self._requests: set[tuple[str, int]] = set()
         self._fields: list[str] = []  # OutputField of each shard's job
 
@@ -75,6 +78,8 @@ class Merge:
         if self.terms and (len(self._spares) or self._repeats):
             self._fit(self.terms)
         self._count_others(elsewhere)
+        places = {shard for shard, rank in zip(self._chosen.shard, self._chosen.rank, strict=True) if rank}
+        self.used = [self.works[number].shard for number in sorted(places)]
         untold = [shard.header for shard in found if shard.header.terms is None]
         are_own = [self._is_own(header) for header in untold]
         self.notes += remark(untold, are_own, [shard.header.model for shard in self.used], self.others)
@@ -87,32 +92,33 @@ class Merge:
         """Tell whether a shard was asked on the terms of the merge."""
         return bool(header.terms and self.terms and header.terms.fingerprint == self.terms.fingerprint)
 
-    def _add(self, shard: Shard) -> tuple[int, Spans]:
+    def _add(self, shard: Shard) -> tuple[int, Work]:
         """Add a shard to those that are read; return its number."""
-        self._read.append((shard, Spans()))
+        self.works.append(Work(shard))
+        self._works[shard.path] = self.works[-1]
         self._reader.paths.append(shard.path)
         self._fields.append(shard.header.parameters.get("OutputField", BY_NAME["OutputField"].default))
         if shard.header.input_sha256 == self.input.sha256:
             self._ask(shard.header)
-        return len(self._read) - 1, self._read[-1][1]
+        return len(self.works) - 1, self.works[-1]
 
     def _take_spares(self, shard: Shard) -> None:
-        (number, spans), same = self._add(shard), self._is_same(shard.header)
+        (number, work), same = self._add(shard), self._is_same(shard.header)
         for offset, length, found in shard.glances():
             self._repeats |= found.repeats
             if found.status != "blank":
-                when = spans.add(found.started or shard.header.created, found.seconds or 0)
+                when = work.add(found.started, found.seconds)
                 self._spares.add((number, offset, length), when, found, same=same)
 
     def _take_own(self, shard: Shard, elsewhere: Lookup) -> None:
-        number, spans = self._add(shard)
+        number, work = self._add(shard)
         self._own.add(number)
         ranks = chosen.RANKS if shard.header.terms else {**chosen.RANKS, "succeeded": chosen.UNPROVEN}
         for offset, length, found in shard.glances():
             if 0 < found.line <= self.input.lines:
                 self._repeats |= found.repeats
                 self._know(found.question, elsewhere)
-                when = spans.add(found.started or shard.header.created, found.seconds or 0)
+                when = work.add(found.started, found.seconds)
                 self._put((number, offset, length), ranks[found.status], when, found)
 
     def _put(self, place: Place, rank: int, when: float, found: Glance) -> None:
@@ -151,7 +157,7 @@ class Merge:
 
     def _servers(self, terms: Terms) -> list[Served]:
         """Return what the servers of these terms told of themselves, the last first."""
-        headers = sorted((shard.header for shard, _ in self._read), key=lambda header: -header.created)
+        headers = sorted((work.shard.header for work in self.works), key=lambda header: -header.created)
         told = [header.served for header in headers if header.terms and header.terms.server == terms.server]
         return list(dict.fromkeys(served for served in told if served))[:KINDS_OF_SERVER]
 
@@ -177,11 +183,11 @@ class Merge:
         for questions in openings.find_questions():
             items = [n for n in openings.in_turn() if openings.first[n] and openings.repeats[n]]
             wanted = Lookup(questions, items)
-            for number, (shard, _) in enumerate(self._read) if items else ():
-                for offset, length, found in shard.glances():
+            for number, work in enumerate(self.works) if items else ():
+                for offset, length, found in work.shard.glances():
                     first = wanted.first(found.question) if found.status == "succeeded" else None
                     if first is not None and openings.open[first]:
-                        when = (found.started or shard.header.created) + (found.seconds or 0)
+                        when = (found.started or work.shard.header.created) + (found.seconds or 0)
                         for item in wanted.find(found.question):
                             place, line = (number, offset, length), openings.lines[item]
                             self._chosen.put(line, place, chosen.SUCCEEDED, when, SHARED)
@@ -204,30 +210,20 @@ class Merge:
         self.others = sum(not spares.known[n] for n in spares.unused(failed=False))
 
     @property
-    def used(self) -> list[Shard]:
-        """Return the shards whose results are merged."""
-        return [shard for number, (shard, _) in enumerate(self._read) if self._is_used(number)]
-
-    def _is_used(self, number: int) -> bool:
-        return number in self._own or self._given[number] > 0
-
-    @property
     def newest(self) -> Shard | None:
-        """Return the shard that was begun last, of those whose results are merged."""
-        return max(self.used, key=lambda shard: shard.header.created, default=None)
+        """Return the shard that was begun last, of those that fit, also where other results won over all of its own."""
+        fitting = (work.shard for n, work in enumerate(self.works) if n in self._own or self._given[n])
+        return max(fitting, key=lambda shard: shard.header.created, default=None)
 
     @property
-    def spans(self) -> list[tuple[float, float]]:
-        """Return when rows were being answered whose results are merged, in seconds since 1970; they may overlap."""
-        return [span for number, (_, spans) in enumerate(self._read) if self._is_used(number) for span in spans.all]
+    def reused(self) -> list[Work]:
+        """Return what is shown of other jobs than the newest."""
+        newest = self.newest
+        return [work for work in self.works if newest and work.answers and work.shard.header.job != newest.header.job]
 
-    @property
-    def reused(self) -> int:
-        """Return how many lines have an answer that another job than the newest was given."""
-        newest, lines = self.newest, self._chosen
-        jobs = [shard.header.job for shard, _ in self._read]
-        have = (n for n in range(1, self.input.lines + 1) if self.has_answer(n))
-        return sum(jobs[lines.shard[n]] != newest.header.job for n in have) if newest else 0
+    def show(self, head: Mapping[str, Any], shard: Shard) -> None:
+        """Note that a result of a shard is shown, for what it cost."""
+        self._works[shard.path].show(head)
 
     def has_answer(self, line: int) -> bool:
         """Tell whether a line has an answer."""
@@ -260,7 +256,7 @@ class Merge:
         if record.head["line"] != line and record.head.get("dialect") == "none":
             value: dict[str, Any] = {**json.loads(record.output), "line": line}
             record = Record(record.head, json.dumps(value, ensure_ascii=False).encode())
-        return record, self._read[place[0]][0]
+        return record, self.works[place[0]].shard
 
     def close(self) -> None:
         """Close the shards."""

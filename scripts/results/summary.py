@@ -5,16 +5,19 @@ from __future__ import annotations
 import array
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dialects.reply import CUT_OFF
 from job import parameters
+from results import cost
 from results.engine_use import EngineUse, add_up
 from results.folder import INTERRUPTED
 from results.merge import Merge
 from results.spans import count_seconds
+from results.usage import Usage
+from results.work import Work, add_up_time
 from rows import ranges
 
 
@@ -64,8 +67,8 @@ class Counts:
         self.completion_tokens += head.get("out") or 0
 
 
-def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary; `values` are what is known of the job's parameters.
+def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any], usages: Sequence[Usage] = ()) -> dict[str, Any]:
+    """Return the summary; `values` are what is known of the job's parameters, `usages` what the service counted.
 
     Raises AssertionError when the counts do not add up: that would be a fault here.
     """
@@ -73,11 +76,13 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
     present = len(merge.requested.up_to(merge.input.lines))
     if counts.succeeded + counts.failed + counts.blank != present:
         raise AssertionError(f"{present} lines were asked for, {counts} accounts for another number")
-    spans = merge.spans
+    spans = [span for work in merge.works for span in work.shown.all]
     seconds = count_seconds(spans)
     used = merge.used
     workers = len({shard.header.worker for shard in used})
     use = EngineUse(len(used), workers, add_up(shard.engines for shard in used))
+    spent = add_up_time(merge.works)
+    tokens = counts.prompt_tokens + counts.completion_tokens
     return {
         "requested": requested,
         "succeeded": counts.succeeded,
@@ -91,13 +96,15 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
         "empty": counts.empty,
         "refused": counts.refused,
         "shared": counts.shared,
+        "reused": sum(work.answers for work in merge.reused),
         "prompt_tokens": counts.prompt_tokens,
         "cached_tokens": counts.cached_tokens,
         "completion_tokens": counts.completion_tokens,
         "seconds": round(seconds, 3),
         "tokens_per_second": round(counts.completion_tokens / seconds, 2) if seconds else 0.0,
-        "model_loads": len({load for shard in used for load in shard.loads}),
+        "model_loads": len({load.name for shard in used for load in shard.loads}),
         "engines": use.as_json(),
+        "cost": cost.price(spent, tokens, values.get("PricePerHour") or 0.0, usages),
         "errors": dict(counts.errors.most_common()),
         "dialects": dict(counts.dialects),
         "endpoints": dict(counts.endpoints),
@@ -117,8 +124,21 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any]) -> dict[s
             "input_tokens": counts.prompt_tokens,
             "output_tokens": counts.completion_tokens,
         },
-        "notes": [*merge.notes, *use.advise(values.get("MaxConcurrency", 0))],
+        "notes": [*merge.notes, *_tell_reused(merge.reused), *use.advise(values.get("MaxConcurrency", 0))],
     }
+
+
+def _tell_reused(works: Sequence[Work]) -> list[str]:
+    """Say how many answers of earlier jobs are shown that would be others if they were asked again."""
+    many = sum(work.varying for work in works)
+    if not many:
+        return []
+    moments = [work.shard.header.created for work in works if work.varying]
+    jobs = len({work.shard.header.job for work in works if work.varying})
+    first, last = _write_time(min(moments)), _write_time(max(moments))
+    whose = f"{jobs} earlier jobs (begun {first} to {last})" if jobs > 1 else f"an earlier job (begun {first})"
+    are = "1 answer is" if many == 1 else f"{many:,} answers are"
+    return [f"{are} reused of {whose}; above temperature 0, asking again may give others"]
 
 
 def mark_unfinished(whole: dict[str, Any], progress: str) -> None:

@@ -15,7 +15,7 @@ from submission import trial
 from submission.arrivals import Arrivals
 from submission.command import drop_option, write_again
 from submission.missing import Standing, find_standing, make_job
-from submission.request import Request, RequestError
+from submission.request import PRICE, Request, RequestError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,6 @@ class Wishes:
     again: bool = False
     trial: int = 0
     yes: bool = False
-    price: float | None = None
     rest: str = ""
 
 
@@ -48,7 +47,7 @@ class Place(Protocol):
 def read_wishes(asked: argparse.Namespace, program: str, typed: Sequence[str]) -> Wishes:
     """Return the wishes of a command line."""
     rest = write_again(program, drop_option(typed, "--trial"))
-    return Wishes(asked.again, asked.trial, asked.yes, asked.price_per_hour, rest)
+    return Wishes(asked.again, asked.trial, asked.yes, rest)
 
 
 def answer(request: Request, place: Place, wishes: Wishes) -> int:
@@ -81,7 +80,7 @@ def _try(chosen: Lines, rest: int, request: Request, standing: Standing, place: 
     records = arrivals.records()
     if not records:
         return status
-    measured = trial.show(records, request.answers, rest, wishes.price)
+    measured = trial.show(records, request.answers, rest, float(request.parameters.get(PRICE, 0)))
     if status or not measured.answered:
         say("The trial did not end well: the rest is not asked")
         return status or 1

@@ -57,14 +57,15 @@ def find_obstacle(parameters: Mapping[str, str], python: Path | None) -> str:
 
 
 def _asked(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return what the merge is told of a request: which lines, and on what terms; nothing where that is not known.
+    """Return what the merge is told of a request: which lines, on what terms, and a price, as far as they are known.
 
     A job that was submitted elsewhere is known by its folders alone: then the newest shard tells.
     """
+    price = {name: value for name, value in parameters.items() if name == "PricePerHour"}
     if "Prompts" not in parameters:
-        return {}
+        return price
     told = {"ModelName": BY_NAME["ModelName"].default, **parameters}
-    return {name: told[name] for name in ("Prompts", "BlockSize", *terms.NAMES) if name in told}
+    return {name: told[name] for name in ("Prompts", "BlockSize", *terms.NAMES) if name in told} | price
 
 
 def has_shards(output: Path) -> bool:

@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import difflib
 import hashlib
-import math
 import os
 import re
 import shutil
@@ -25,9 +24,10 @@ from checking import advice, inspection
 from checking.expiry import tell_expiry
 from host import runner
 from job.moment import write_moment
-from job.parameters import BY_NAME, FILES
+from job.parameters import BY_NAME, FILES, JobError
 from setup_env import say
 
+PRICE = "PricePerHour"
 SIZES = ("BlockSize", "ChunkSize", "TargetRuntimeSeconds")
 
 
@@ -89,7 +89,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--stop-if-failed", type=_percent, metavar="PERCENT",
         help="follow, and cancel the job when more than this share of its lines fails, such as 20%%",
     )  # fmt: skip
-    parser.add_argument("--price-per-hour", type=_price, metavar="DOLLARS", help="of one worker, for what a job costs")
+    parser.add_argument(
+        "--price-per-hour", dest="parameters", action="append", type=_price, metavar="DOLLARS",
+        help="of one worker, for what a trial says of the rest and what the results say they cost",
+    )  # fmt: skip
     parser.add_argument("-v", "--verbose", action="store_true", help="on this machine: show everything openjd says")
 
 
@@ -106,10 +109,10 @@ def _percent(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is no share such as 20%")
 
 
-def _price(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < (price := float(text)) < math.inf:
-            return price
+def _price(text: str) -> tuple[str, str]:
+    with contextlib.suppress(JobError):
+        if BY_NAME[PRICE].read(text):
+            return PRICE, text
     raise argparse.ArgumentTypeError(f"{text!r} is no price")
 
 

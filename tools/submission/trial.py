@@ -34,12 +34,12 @@ class Measured:
         tokens = sum(int(head.get("in") or 0) + int(head.get("out") or 0) for head in good)
         return cls(len(good), len(records), tokens, last - first)
 
-    def tell(self, rest: int, price: float | None) -> str:
-        """Say what was measured, and what so many more lines would take at this rate."""
+    def tell(self, rest: int, price: float) -> str:
+        """Say what was measured, and what so many more lines would take at this rate; a price of 0 is not known."""
         if not self.answered or not self.seconds:
             return f"none of the {self.lines} lines has an answer"
         hours = rest * self.seconds / self.lines / 3600
-        cost = f", ${hours * price:,.2f} at ${price:g} an hour" if price is not None else ""
+        cost = f", ${hours * price:,.2f} at ${price:g} an hour" if price else ""
         return (
             f"{self.answered} of {self.lines} lines have an answer; {self.tokens:,} tokens in {self.seconds:,.1f} s, "
             f"{self.tokens / self.seconds:,.0f} a second. The other {rest:,} lines at this rate: "
@@ -63,7 +63,7 @@ def without(lines: Lines, others: Lines) -> Lines:
     return Lines.of(line for line in lines if line not in left_out)
 
 
-def show(records: Sequence[Record], field: str, rest: int, price: float | None) -> Measured:
+def show(records: Sequence[Record], field: str, rest: int, price: float) -> Measured:
     """Show a trial's answers and what it took; return that."""
     say("\nThe trial's answers:")
     for record in records[:SHOWN]:

@@ -20,6 +20,11 @@ export function duration(seconds) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Dollars: cents, and of less than a dime the first two digits. */
+export const money = (n) => (n && n < 0.1 ? smallMoney : dollars).format(n);
+const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
+const smallMoney = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
+
 /** A moment in the reader's own zone, as every time on the page; "" for none. */
 export function moment(iso) {
   const time = Date.parse(iso);

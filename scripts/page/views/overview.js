@@ -1,5 +1,6 @@
 // The top of the page: what was run, how it went, and the charts. Draws from the summary at once, from the rows as they are read.
 import { bars, binned, card, histogram, quantile, timeline } from "./charts.js";
+import { costFacts, costTiles } from "./cost.js";
 import { engineFacts } from "./engines.js";
 import { CUT, tallyNames } from "../data/query.js";
 import { make } from "../kit/dom.js";
@@ -77,6 +78,7 @@ export function figures(summary) {
     ["Time", duration(summary.seconds), started ? `From ${started}` : ""],
     ["Workers", count(summary.workers || 0), "Sessions that answered rows"],
     ["Model loads", count(summary.model_loads || 0), "Once a session is what should be"],
+    ...costTiles(summary),
   ];
   return make(
     "dl",
@@ -121,6 +123,7 @@ export function howItWasRun(summary) {
     ["Finished", moment(summary.finished)],
     ["GPUs", (summary.placement || []).join("; ")],
     ...engineFacts(summary),
+    ...costFacts(summary),
     ...Object.entries(summary.dialects || {}).map(([name, n]) => [`${name} rows`, n]),
     ...Object.entries(summary.endpoints || {}).map(([name, n]) => [name, n]),
     ...(records.total
