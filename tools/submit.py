@@ -11,11 +11,11 @@ Every line of FILE that has no answer to the same question in FOLDER is asked, o
 Prompts=...) names where it does; --again asks them all, --trial N asks N first and shows them. Task sizes are those
 that check.py suggests unless -p sets them. It runs `deadline bundle submit`, `deadline job get` until the job has
 ended, `deadline job download-output` with OVERWRITE, and scripts/aggregate.py over the shards that are then in FOLDER,
-so that a second job into one folder completes the first. `deadline` is asked for its farm and queue; --farm-id,
---queue-id and --profile are passed on to it. --resume goes on with a job after a lost terminal: what it needs is noted
-in the cache folder of setup_env.py, without secrets. --local runs the same on this machine, as run_local.py does.
---after answers the output of an earlier job, as a judge does. --table makes a table of the results at the end, as
-to_table.py does.
+so that a second job into one folder completes the first; it asks the service, too, what it counted for the job.
+`deadline` is asked for its farm and queue; --farm-id, --queue-id and --profile are passed on to it. --resume goes on
+with a job after a lost terminal: what it needs is noted in the cache folder of setup_env.py, without secrets. --local
+runs the same on this machine, as run_local.py does. --after answers the output of an earlier job, as a judge does.
+--table makes a table of the results at the end, as to_table.py does.
 
 Values go to `deadline` in files, so that none shows in a list of processes. Exit status: 0 the job succeeded (rows may
 have failed: the summary says so), 1 it did not or no row was answered, 2 nothing was submitted, 130 Ctrl-C (a job on
@@ -43,7 +43,7 @@ from submission.farm_job import FarmJobError, Note
 from submission.follow import Following
 from submission.on_farm import OnFarm
 from submission.on_machine import OnMachine
-from submission.request import Request, RequestError, add_options, make_whole, read_request
+from submission.request import PRICE, Request, RequestError, add_options, make_whole, read_request
 from table.writers import TableError
 from to_table import check_form, make_table
 
@@ -59,7 +59,8 @@ def resume(asked: argparse.Namespace, farm: OnFarm) -> int:
         known = note.parameters if note else {}
         folders = {"InputFile": make_whole(asked.file), "OutputDir": make_whole(asked.output_dir)}
         note = Note(asked.resume, {**known, **folders})
-    request = Request(note.parameters) if note else None
+    price = {name: value for name, value in asked.parameters if name == PRICE}
+    request = Request({**note.parameters, **price}) if note else None
     status = farm.come_back(asked.resume, request)
     return add_table(asked, request.output, status) if request else status
 

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.fake_server import MODEL, FakeServer, Fault
-from support.farm import Farm
+from support.farm import Farm, Session
 from support.submitting import rows_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,25 @@ def test_a_second_job_into_one_folder_completes_the_first(farm: Farm, tmp_path: 
     assert [row["id"] for row in found] == list(range(1, 21))
     assert all(row["generated_text"] == f"echo: {row['prompt']}" for row in found)
     assert not [path.name for path in output.iterdir() if "(1)" in path.name]
-    assert json.loads((output / "summary.json").read_text(encoding="utf-8"))["requested"] == 20
+    summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
+    assert summary["requested"] == 20
+    jobs = [farm.job_in(said) for said in (first.stderr, second.stderr)]
+    assert sorted(summary["cost"]["service"]["jobs"]) == sorted(job.id for job in jobs)
+    assert_cost_is_that_of(summary["cost"], [session for job in jobs for session in farm.sessions(job)])
+    page = (output / "results.html").read_text(encoding="utf-8")
+    assert f'"runtime_seconds": {summary["cost"]["service"]["runtime_seconds"]}' in page
+
+
+def assert_cost_is_that_of(cost: dict[str, Any], sessions: Sequence[Session]) -> None:
+    """Hold what the shards tell, and what the service told, to the sessions that there were."""
+    paid, told = sum(session.seconds for session in sessions), cost["service"]
+    assert told["runtime_seconds"] == pytest.approx(paid, abs=0.01)
+    assert told["dollars"] == pytest.approx(paid / 3600, abs=1e-4)  # a dollar an hour, at this farm
+    assert cost["price_per_hour"] == pytest.approx(1, abs=0.1)
+    infer = [session for session in sessions if session.step.name == "Infer"]
+    assert (cost["sessions"], cost["untold_sessions"]) == (len(infer), 0)
+    assert 0 < cost["answering_seconds"] <= cost["worker_seconds"]
+    assert cost["worker_seconds"] + cost["in_vain_seconds"] <= sum(session.seconds for session in infer)
 
 
 @pytest.mark.farm

@@ -14,6 +14,7 @@ from submission.ending import Ending
 from submission.farm_job import FarmJob, FarmJobError, NoJob, Note, Progress
 from submission.follow import Follower, Following
 from submission.request import Request, RequestError
+from submission.service_figure import ask_service
 from terminal import shorten
 
 STOPPED = 130
@@ -74,6 +75,8 @@ class OnFarm:
             return 0 if status == "SUCCEEDED" else 1
         if first:
             first.show()
+        if usage := ask_service(submitted):
+            usage.write(request.output / "results")
         is_merged = merging.merge(request.parameters)
         has_answers = self.ending.tell(request, is_trial=is_trial)
         if not merging.has_page(request.output):

@@ -49,6 +49,7 @@ class DeadlineApi:
         """Start to serve on a free port of 127.0.0.1; `logs` is a client of CloudWatch Logs."""
         self.unknown: list[str] = []
         self.errors: list[str] = []
+        self._aggregations: list[Reply] = []  # that were asked for; the last one is answered
         self._logs = logs
         self.scheduler = Scheduler(log_for=self._session_log, tasks_at_a_time=tasks_at_a_time)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"api": self}))
@@ -170,6 +171,20 @@ class DeadlineApi:
     def list_session_actions(self, body: Reply, farm: str, queue: str, job: str) -> Reply:
         sessions = self.scheduler.sessions_of(self.scheduler.jobs[job])
         return {"sessionActions": [shapes.session_action(action) for one in sessions for action in one.actions]}
+
+    # -- what sessions cost ------------------------------------------------------------------------------------------
+
+    @route("POST", "/farms/{farm}/sessions-statistics-aggregation")
+    def start_sessions_statistics_aggregation(self, body: Reply, farm: str) -> Reply:
+        self._aggregations.append(body)
+        return {"aggregationId": f"{len(self._aggregations) - 1:032x}"}
+
+    @route("GET", "/farms/{farm}/sessions-statistics-aggregation")
+    def get_sessions_statistics_aggregation(self, body: Reply, farm: str) -> Reply:
+        queues = self._aggregations[-1]["resourceIds"]["queueIds"]
+        jobs = [job for job in self.scheduler.jobs.values() if job.queue_id in queues]
+        found = [shapes.statistics(job, self.scheduler.sessions_of(job)) for job in jobs]
+        return {"status": "COMPLETED", "statistics": found}
 
     # -- workers -----------------------------------------------------------------------------------------------------
 

@@ -217,4 +217,5 @@ class Scheduler:
             session.add("envExit", {"environmentId": environment.id}, environment=environment)
 
     def _end(self, worker: Worker, session: Session) -> None:
-        session.ended, worker.session = True, None
+        session.stop()
+        worker.session = None

@@ -67,6 +67,7 @@ class Session:
     exits_given: bool = False
     ended: bool = False
     started: float = field(default_factory=time.time)
+    stopped: float = 0.0  # seconds since 1970, as `started`
 
     def add(self, kind: str, definition: Mapping[str, Any], **what: Any) -> Action:
         """Append an action."""
@@ -77,6 +78,15 @@ class Session:
     def of_kind(self, kind: str) -> list[Action]:
         """Return the actions of a kind."""
         return [action for action in self.actions if action.kind == kind]
+
+    def stop(self) -> None:
+        """Note that it has ended."""
+        self.ended, self.stopped = True, time.time()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it ran, or runs by now."""
+        return (self.stopped or time.time()) - self.started
 
     @property
     def open_actions(self) -> list[Action]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -99,6 +99,13 @@ def session(session: Session, fleet_id: str) -> Shape:
         "startedAt": _time(session.started),
         "lifecycleStatus": "ENDED" if session.ended else "STARTED",
     }
+
+
+def statistics(job: Job, sessions: Sequence[Session]) -> Shape:
+    """Shape an entry of GetSessionsStatisticsAggregation: a job's compute, at a dollar an hour."""
+    seconds = sum(each.seconds for each in sessions)
+    sums = {"runtimeInSeconds": {"sum": seconds}, "costInUsd": {"sum": seconds / 3600}}
+    return {"jobId": job.id, "usageType": "COMPUTE", "count": len(sessions), **sums}
 
 
 def session_action(action: Action) -> Shape:
