@@ -14,6 +14,7 @@ from asking.pending import Pending
 from engine import routes
 from job.options import budget_of
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 WINDOW, WINDOW_BYTES = 2048, 64 << 20  # rows that are put in order together, and bytes of their requests
 BEGINNING = 4096  # characters by which rows are told apart
 # What a server makes a prompt of, in the order in which it is read; another model shares nothing.
@@ -35,7 +36,7 @@ def _key(pending: Pending) -> tuple[int, str, int]:
 
 def _beginning(pending: Pending) -> str:
     try:
-        return json.dumps([pending.ask.body.get(name) for name in _READ], ensure_ascii=False)[:BEGINNING]
+        return _encode([pending.ask.body.get(name) for name in _READ])[:BEGINNING]
     except RecursionError:  # nested as deeply as could just be sent
         return ""
 

@@ -13,6 +13,7 @@ from typing import Any
 from rows.errors import CODES, RowError
 from rows.row import quote
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 MESSAGE_LIMIT = 2_000  # characters of a server's words, or of an error's, kept in a failure
 
 
@@ -37,7 +38,7 @@ class Ask:
     def encode(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""
         try:
-            return json.dumps(self.body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+            return _encode(self.body).encode("utf-8")
         except UnicodeEncodeError:
             raise RowError("invalid_value", "a text holds half of a surrogate pair (\\ud800 to \\udfff)") from None
         except ValueError:

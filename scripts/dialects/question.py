@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dialects.exchange import Ask
 from engine.routes import GENERATING, OF_ONE_ANSWER
 
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 DIGITS = 32  # hexadecimal, of a question's name
 
 
@@ -33,8 +34,7 @@ def name_question(dialect: str, ask: Ask, server: str) -> Question:
     In which order a row has its fields is no part of it, that inside them is: the order of a schema is a model's, too.
     """
     whole = [dialect, ask.route, ask.file_url, ask.schema, server, sorted(ask.body.items())]
-    text = json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
-    return Question(hashlib.sha256(text.encode()).hexdigest()[:DIGITS], repeats=_repeats(ask))
+    return Question(hashlib.sha256(_encode(whole).encode()).hexdigest()[:DIGITS], repeats=_repeats(ask))
 
 
 def _repeats(ask: Ask) -> bool:

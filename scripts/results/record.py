@@ -19,6 +19,7 @@ _OUTPUT = b',"output":'  # cannot stand inside the record's head: there, quotes 
 _TEXTS = {"succeeded": ("dialect",), "failed": ("dialect", "code"), "blank": ()}  # what a head must have
 _FIGURES = ("started", "seconds", "in", "cached", "out", "attempts")  # what it may have
 _KEY = re.compile("[0-9a-f]{16}")
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _parse = json.JSONDecoder().raw_decode
 _GLANCE = re.compile(  # a head as `Record.encoded` writes it, its times last
     rb'\{"line":([0-9]{1,18}),"status":"([a-z]++)"(?:,"row":"([0-9a-f]{16})")?+(?:,"question":"([0-9a-f]{16})[0-9a-f]*+")?+(?:,"repeats":(1))?+'
@@ -36,7 +37,7 @@ class Record:
 
     def encode(self) -> bytes:
         """Return the record's line, with its line feed."""
-        head = json.dumps(self.head, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+        head = _encode(self.head).encode()
         return head[:-1] + (_OUTPUT + self.output if self.output else b"") + b"}\n"
 
 

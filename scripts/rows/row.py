@@ -78,9 +78,14 @@ class Row:
         return "{" + ", ".join(part for part in (body, tail) if part) + "}"
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # made once: several times for every row
+
+
 def quote(value: Any) -> str:
     """Return the JSON text of a value, encodable as UTF-8. Raises ValueError for NaN and infinity."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    text = _encode(value)
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate stays an escape
