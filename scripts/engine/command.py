@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 
@@ -26,16 +27,30 @@ def build_command(settings: Settings, port: int, place: Placement) -> list[str]:
         extra = split_arguments(settings.vllm_args)
     except ArgumentsError as error:
         raise ServerError(str(error)) from None
-    argv = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    argv += ["--model", settings.model, "--host", "127.0.0.1", "--port", str(port)]
+    argv = [sys.executable, "-m", *_name_program(settings.model), "--host", "127.0.0.1", "--port", str(port)]
     argv += ["--max-model-len", str(settings.max_model_len)]
     argv += ["--max-num-batched-tokens", str(place.tokens), "--max-num-seqs", str(place.sequences)]
     argv += ["--disable-uvicorn-access-log"]  # a line a request costs time and tells nothing
+    argv += ["--enable-prompt-tokens-details"]  # how many of a prompt's tokens were cached, in the answer's usage
     if place.gpus:
         argv += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
     if place.split > 1:
         argv += ["--tensor-parallel-size", str(place.split)]
+    if place.fronts > 1:
+        argv += ["--api-server-count", str(place.fronts)]
     return argv + extra
+
+
+def _name_program(model: str) -> list[str]:
+    """Return the module that serves a model, and its first arguments.
+
+    `vllm serve` looks its own version up by the name of its package, which the CPU build does not have.
+    """
+    try:
+        importlib.metadata.version("vllm")
+    except importlib.metadata.PackageNotFoundError:
+        return ["vllm.entrypoints.openai.api_server", "--model", model]
+    return ["vllm.entrypoints.cli.main", "serve", model]
 
 
 def build_environment(key: str, start_timeout: float, place: Placement = ON_CPU, copy: int = 0) -> dict[str, str]:

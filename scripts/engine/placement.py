@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.checkpoint import Checkpoint
 from engine.gpus import Gpu, batch_limits
@@ -19,6 +19,9 @@ from engine.vllm_args import PARALLEL_FLAGS, has_flag, values_of
 ROOM = 1.2  # of the weights: what vLLM needs beside them for activations, graphs and its own buffers
 MORE_ROWS = 1.25  # of the sequences: an engine that has a quarter more waiting never lacks a row
 UNKNOWN_ROWS = 256  # in flight to a server whose number of sequences is not known
+MANY_ROWS = 1024  # in one batch: with so many, one process that speaks HTTP may be what the GPU waits for
+MOST_FRONTS = 4  # of an engine; one task's program keeps no more of them busy
+CORES_BESIDE, CORES_OF_FRONT = 2, 2  # the engine's scheduler and the task's program; a front and its tokenizer
 _WHOLE_PROMPTS = ("--convert", "--task", "--no-enable-chunked-prefill")
 _GIB, _MIB = 1 << 30, 1 << 20
 
@@ -27,7 +30,8 @@ _GIB, _MIB = 1 << 30, 1 << 20
 class Placement:
     """Where one engine runs, and its batch. `devices` is its CUDA_VISIBLE_DEVICES, "" where it has the session's own.
 
-    `gpus` counts those it has, 0 on a CPU; `split` is over how many the model is, 0 where VllmArgs say.
+    `gpus` counts those it has, 0 on a CPU; `split` is over how many the model is, 0 where VllmArgs say; `fronts` is how
+    many processes speak HTTP.
     """
 
     devices: str = ""
@@ -35,6 +39,7 @@ class Placement:
     split: int = 1
     tokens: int = 4096
     sequences: int = 256
+    fronts: int = 1
 
     @property
     def rows(self) -> int:
@@ -75,6 +80,24 @@ def choose(gpus: Sequence[Gpu], checkpoint: Checkpoint | None, wish: Wish) -> Ch
     if not placed:
         return whole.fall_back()
     return Choice(tuple(placed), _explain(placed, groups, len(gpus), wish))
+
+
+def add_fronts(choice: Choice, checkpoint: Checkpoint | None, wish: Wish, cores: int) -> Choice:
+    """Return the choice with the processes that speak HTTP: more than one where rows may come and go by the thousand.
+
+    That is on large GPUs, and for models that pool. Each front needs a core, beside the engine's own and the one of the
+    task that asks; a host with few has one front, and so has one whose ranks VllmArgs say, which have their own.
+    """
+    if any(has_flag(wish.arguments, flag) for flag in PARALLEL_FLAGS):
+        return choice
+    pools = checkpoint is not None and not checkpoint.generates
+    spare = cores // len(choice.placements) - CORES_BESIDE
+    fronts = max(1, min(MOST_FRONTS, spare // CORES_OF_FRONT))
+    places = (
+        replace(place, fronts=fronts) if place.gpus and (pools or place.sequences >= MANY_ROWS) else place
+        for place in choice.placements
+    )
+    return replace(choice, placements=tuple(places))
 
 
 def _kinds(gpus: Sequence[Gpu]) -> list[list[Gpu]]:

@@ -37,7 +37,7 @@ from engine.note import (
     read_note,
     write_note,
 )
-from engine.placement import Choice, Wish, choose
+from engine.placement import Choice, Wish, add_fronts, choose
 from engine.server_url import parse_url
 from engine.supervisor import ENTERED
 from engine.vllm_args import overridden, split_arguments
@@ -131,7 +131,11 @@ def choose_places(settings: Settings, environment: Mapping[str, str]) -> Choice:
         float(share) if re.fullmatch(r"0?\.\d+|1(\.0*)?", share) else settings.gpu_memory_utilization,
         arguments,
     )
-    return choose(found, read_checkpoint(settings.model, environment, ask_hub=bool(found)), wish)
+    checkpoint = read_checkpoint(settings.model, environment, ask_hub=bool(found))
+    choice = choose(found, checkpoint, wish)
+    if environment.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "0") not in ("", "0"):
+        return choice  # vLLM refuses it beside several fronts
+    return add_fronts(choice, checkpoint, wish, len(os.sched_getaffinity(0)))
 
 
 def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threading.Event) -> Engine:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.note import load_note
 from engine.routes import ROUTES
-from support.real_jobs import RealServer, openai_line, short_folder
+from host.processes import find_family
+from support.real_jobs import SMALL, RealServer, openai_line, short_folder
 
 pytestmark = pytest.mark.vllm
 ENCODER = os.environ["VLLM_BATCH_ENCODER_MODEL"]
@@ -18,9 +20,25 @@ ENCODER = os.environ["VLLM_BATCH_ENCODER_MODEL"]
 
 @pytest.fixture(scope="module")
 def encoder() -> Iterator[RealServer]:
-    """Serve the encoder."""
-    with short_folder() as folder, RealServer(ENCODER, folder, 256) as started:
-        yield started
+    """Serve the encoder by two processes that speak HTTP, as on a worker with many cores.
+
+    `vllm serve` wants to find its package under its own name, which the CPU build's is not.
+    """
+    with short_folder() as folder:
+        metadata = folder / "packages" / "vllm-0.32.0.dist-info" / "METADATA"
+        metadata.parent.mkdir(parents=True)
+        metadata.write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n", encoding="utf-8")
+        path = {"PYTHONPATH": str(folder / "packages")}
+        with RealServer(ENCODER, folder, 256, f"{SMALL} --api-server-count 2", variables=path) as started:
+            yield started
+
+
+def test_several_processes_speak_http_and_are_one_engine(encoder: RealServer) -> None:
+    (engine,) = load_note(encoder.folder / "server").engines
+    assert "Started 2 API server processes" in Path(engine.log).read_text(encoding="utf-8")
+    assert engine.process
+    family = find_family(engine.process, f"TMPDIR={engine.scratch}")
+    assert len(list(family)) >= 4  # who watches them, the two, the engine's core
 
 
 PAIR = {"queries": "What is the capital of France?"}

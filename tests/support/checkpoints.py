@@ -34,6 +34,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], int]] = {  # config.json, and bytes of 
         {**LLAMA, **sizes(16, 16, 27, 2048, 10944), "kv_lora_rank": 512, "qk_rope_head_dim": 64},
         31_412_968_448,
     ),
+    "MiniLM": ({"architectures": ["BertModel"], **sizes(12, 12, 6, 384, 1536)}, 90_868_370),  # all-MiniLM-L6-v2
 }
 
 

@@ -84,11 +84,13 @@ class RealServer:
     vllm_args: str = SMALL
     url: str = ""
     key: str = field(default="", repr=False)
+    variables: dict[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         one = self.folder / "one.jsonl"
         one.write_text('{"prompt": "x"}\n', encoding="utf-8")
-        said = run(SCRIPTS / "serve.py", "start", *self._start("server", InputFile=one, VllmArgs=self.vllm_args))
+        start = self._start("server", InputFile=one, VllmArgs=self.vllm_args)
+        said = run(SCRIPTS / "serve.py", "start", *start, env=environment(**self.variables))
         marked = [line for line in said.splitlines() if line.startswith("openjd_redacted_env: VLLM_API_KEY=")]
         self.key = marked[0].partition("=")[2]
         self.url = load_note(self.folder / "server").engines[0].url

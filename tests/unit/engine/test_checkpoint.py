@@ -173,4 +173,4 @@ def test_a_hub_that_does_not_answer_leaves_the_model_unknown(monkeypatch: pytest
 
 
 def test_the_models_of_these_tests_are_all_known() -> None:
-    assert all(known(name).generates for name in CONFIGS)
+    assert [name for name in CONFIGS if not known(name).generates] == ["MiniLM"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.gpus import Gpu
-from engine.placement import Choice, Placement, Wish, choose
+from engine.placement import Choice, Placement, Wish, add_fronts, choose
 from support.checkpoints import known
 
 T4, L4, L40S = (15360, "Tesla T4"), (23034, "NVIDIA L4"), (46068, "NVIDIA L40S")
@@ -182,3 +182,31 @@ def test_what_was_chosen_is_said_with_its_reason() -> None:
         "3 copies of the model, each on 2 GPUs: it needs 16.9 GiB and a server takes 20.2 GiB of a GPU; "
         "GPUs left over: 1 of 7"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "gpus", "cores", "fronts"),
+    [
+        ("7B", [], 64, 1),
+        ("7B", worker(L4), 64, 1),
+        ("7B", worker(H100), 4, 1),
+        ("7B", worker(H100), 8, 3),
+        ("7B", worker(H100), 192, 4),
+        ("7B", worker(*[H100] * 8), 32, 1),
+        ("7B", worker(*[H100] * 8), 192, 4),
+        ("MiniLM", worker(L4), 4, 1),
+        ("MiniLM", worker(L4), 8, 3),
+    ],
+    ids=lambda value: f"{len(value)} {value[0].name}" if isinstance(value, list) and value else str(value),
+)
+def test_more_fronts_speak_http_where_rows_come_and_go_by_the_thousand_and_cores_are_there(
+    model: str, gpus: list[Gpu], cores: int, fronts: int
+) -> None:
+    choice = add_fronts(choose(gpus, known(model), WISH), known(model), WISH, cores)
+    assert {place.fronts for place in choice.placements} == {fronts}
+
+
+def test_a_server_that_vllm_args_make_parallel_has_the_fronts_that_vllm_gives_it() -> None:
+    wish = Wish(0, 4096, 0.9, ("--data-parallel-size", "8"))
+    choice = choose(worker(*[H100] * 8), known("7B"), wish)
+    assert add_fronts(choice, known("7B"), wish, 192) == choice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,29 @@ def value(argv: list[str], flag: str) -> str | None:
     return argv[places[-1] + 1] if places else None
 
 
-def test_the_server_listens_on_loopback_and_serves_the_model() -> None:
+def install_vllm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Python find a package named vllm."""
+    metadata = folder / "vllm-0.32.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0\n")
+    monkeypatch.syspath_prepend(folder)
+
+
+def test_the_server_listens_on_loopback_and_serves_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_vllm(tmp_path, monkeypatch)
     argv = command.build_command(SETTINGS, 5555, ONE)
-    assert argv[1:3] == ["-m", "vllm.entrypoints.openai.api_server"]
-    assert (value(argv, "--host"), value(argv, "--port"), value(argv, "--model")) == ("127.0.0.1", "5555", "a/model")
+    assert argv[1:5] == ["-m", "vllm.entrypoints.cli.main", "serve", "a/model"]
+    assert (value(argv, "--host"), value(argv, "--port")) == ("127.0.0.1", "5555")
+
+
+def test_a_build_that_has_another_package_s_name_is_served_by_its_module() -> None:
+    argv = command.build_command(SETTINGS, 5555, ONE)
+    assert argv[1:5] == ["-m", "vllm.entrypoints.openai.api_server", "--model", "a/model"]
+
+
+@pytest.mark.parametrize(("fronts", "told"), [(1, None), (4, "4")])
+def test_the_place_says_how_many_processes_speak_http(fronts: int, told: str | None) -> None:
+    assert value(command.build_command(SETTINGS, 1, replace(ONE, fronts=fronts)), "--api-server-count") == told
 
 
 def test_the_place_says_the_batch_and_the_split() -> None:
