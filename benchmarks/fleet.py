@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Simulate a fleet on a large job: time and cost for several sizes of tasks, from measured parts.
+"""Simulate a fleet on jobs of many sizes: time and cost for several sizes of tasks, from measured parts.
 
 usage: fleet.py [--rows N] [--rate TOKENS_A_SECOND] [--load SECONDS] [--price PER_HOUR] [...]
 
 The parts are arguments; their defaults were measured with this project's benchmarks on two cores, the others are
-assumptions and printed as such. Nothing is fitted to the result. What tools/check.py suggests (advice.sizes, the one
-place of that rule) stands in the table as a row of its own.
+assumptions and printed as such. Nothing is fitted to the result. A second table has what the tools suggest
+(tools/checking/sizes.py, the one place of that rule) for 10^3 to 10^6 rows, beside the cheapest of all sizes, which is
+mostly one worker for one load, and the cheapest that takes no longer.
 
 A task: the host's and the program's time around it, then its rows through one engine. k rows in flight share
 rate * k / (k + half) tokens a second; at most `concurrency` are in flight, the longest first, and the engine drains at
@@ -17,20 +18,24 @@ transfers of the input, and Aggregate.
 from __future__ import annotations
 
 import argparse
+import functools
 import heapq
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from figures import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from checking import advice
+from checking import sizes
 
 HOUR = 3600.0  # seconds
 WORKERS = (1, 8, 64)
+ROWS = (1_000, 10_000, 100_000, 1_000_000)
+FEWEST = 100  # rows of the smallest tasks that are tried
+SAME = 1.01  # times the hours; less is no difference
 SIZES = (100, 500, 2_000, 5_000, 10_000, 25_000, 100_000)  # lines a task
 
 
@@ -58,6 +63,7 @@ class Outcome:
     useful: float
 
 
+@functools.cache
 def task_seconds(rows: int, parts: Parts, seed: int = 1) -> float:
     """Return how long one task's rows take in the engine, its tail included."""
     lengths = random.Random(seed)  # noqa: S311 - the same job every time
@@ -99,22 +105,40 @@ def simulate(rows: int, per_task: int, workers: int, parts: Parts) -> Outcome:
     return Outcome(max(ends) / HOUR, paid / HOUR, sum(work) / paid)
 
 
-def report(rows: int, parts: Parts, sizes: Sequence[int]) -> Iterator[str]:
+def report(rows: int, parts: Parts, per_task: Sequence[int]) -> Iterator[str]:
     """Yield the table's lines."""
     yield "| Lines a task | " + " | ".join(f"{n} worker{'s' * (n > 1)}: hours, cost, useful" for n in WORKERS) + " |"
     yield "|---|" + "---|" * len(WORKERS)
-    for size in sizes:
+    for size in per_task:
         yield f"| {size:,} | " + " | ".join(_cell(simulate(rows, size, n, parts), parts) for n in WORKERS) + " |"
-    cells = []
-    for workers in WORKERS:
-        suggested = advice.sizes(rows, workers)
-        lines = suggested.BlockSize * suggested.ChunkSize
-        best = min(simulate(rows, size, workers, parts).worker_hours for size in sizes)
-        outcome = simulate(rows, lines, workers, parts)
-        over = 100 * (outcome.worker_hours / best - 1)
-        chosen = f"BlockSize={suggested.BlockSize} ChunkSize={suggested.ChunkSize}"
-        cells.append(f"{_cell(outcome, parts)}; {chosen}, {over:+.1f} % of the cheapest above")
-    yield "| suggested by tools/check.py | " + " | ".join(cells) + " |"
+
+
+def compare(parts: Parts) -> Iterator[str]:
+    """Yield the table of what the tools suggest."""
+    yield "| Rows | Workers | Suggested | Hours | Cost | Over the cheapest that takes no longer | Over the cheapest |"
+    yield "|---|---|---|---|---|---|---|"
+    work = sizes.Work(row=parts.longest * sizes.LIMIT_SHARE, engine=parts.concurrency)
+    for rows in ROWS:
+        for workers in WORKERS:
+            suited = sizes.suit(rows, replace(work, workers=workers))
+            chosen = simulate(rows, suited.BlockSize * suited.ChunkSize, workers, parts)
+            every = [simulate(rows, each, workers, parts) for each in _every_size(rows)]
+            as_fast = [each for each in every if each.hours <= chosen.hours * SAME]
+            over = [_over(chosen, [*as_fast, chosen]), _over(chosen, every)]
+            yield (
+                f"| {rows:,} | {workers} | BlockSize={suited.BlockSize} ChunkSize={suited.ChunkSize} "
+                f"| {chosen.hours:,.2f} | {chosen.worker_hours * parts.price:,.2f} | {over[0]} | {over[1]} |"
+            )
+
+
+def _over(chosen: Outcome, others: Sequence[Outcome]) -> str:
+    return f"{100 * (chosen.worker_hours / min(each.worker_hours for each in others) - 1):+.1f} %"
+
+
+def _every_size(rows: int) -> list[int]:
+    """Return sizes of tasks from one task up to tasks of FEWEST rows, a fifth apart."""
+    counts = {1, *(round(1.2**step) for step in range(60) if 1.2**step * FEWEST <= rows)}
+    return [-(-rows // count) for count in sorted(counts)]
 
 
 def _cell(outcome: Outcome, parts: Parts) -> str:
@@ -137,7 +161,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = vars(parser.parse_args(argv))
     rows = given.pop("rows")
     print(f"{rows:,} rows; " + ", ".join(f"{name} {value:g}" for name, value in given.items()) + "\n")
-    print("\n".join(report(rows, Parts(**given), SIZES)))
+    parts = Parts(**given)
+    print("\n".join([*report(rows, parts, SIZES), "", *compare(parts)]))
     return 0
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, inspection
+from checking import advice, inspection, sizes
 from checking.census import EXAMPLES, Problem
 from checking.inspection import DEFAULTS, Checked
 from host import runner
@@ -141,7 +141,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--price-per-hour", type=_positive, help="of one worker, for an estimate of the cost")
     parser.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
     parser.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
-    parser.add_argument("--workers", type=_count, default=1, help="workers that share the job (1)")
+    parser.add_argument("--workers", type=_count, help="that share the job at most (as many as are worth it)")
     parser.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     group = parser.add_argument_group("the job's parameters, as in the template")
@@ -162,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         checked = inspection.check(given, keep=None if asked.all and asked.json else EXAMPLES, report=show)
         estimate = advice.estimate(
             checked.census,
-            workers=asked.workers,
+            workers=asked.workers or 1,
             price_per_hour=asked.price_per_hour,
             rate=asked.tokens_per_second,
             summary=asked.summary,
@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
     lines = checked.source.lines
-    suggested = advice.suggested(given, lines, asked.workers)
+    suggested = sizes.suggest(given, lines, sizes.Work.of(given, checked.census, asked.workers))
     found = findings(checked, estimate, suggested, trial_commands(given, lines))
     print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
     return checked.status

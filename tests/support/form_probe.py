@@ -3,7 +3,8 @@
 usage: python form_probe.py BUNDLE FOLDER       (needs deadline[gui]; reaches no network)
 
 Prints the tabs, the groups with their parameters, labels and tooltips in the order of the form, and for each entry
-of FOLDER/typed.json ([name, text]) what the form holds after a person typed that text. Leaves FOLDER/form.png.
+of FOLDER/typed.json ([name, text]) what the form holds after a person typed that text, and the values that Submit
+passes on as the form opens. Leaves FOLDER/form.png, and in FOLDER/bundle what Submit writes.
 """
 
 from __future__ import annotations
@@ -92,6 +93,17 @@ def values_in(dialog: Any) -> dict[str, Any]:
     return {each["name"]: each["value"] for each in dialog.job_settings.get_parameters()}
 
 
+def save_bundle(dialog: Any, folder: Path) -> list[dict[str, Any]]:
+    """Write the bundle that a press on Submit writes; return the values that go with it to the submitter."""
+    settings = dialog.job_settings_type()
+    dialog.shared_job_settings.update_settings(settings)
+    dialog.job_settings.update_settings(settings)
+    folder.mkdir()
+    files = dialog.job_attachments.get_asset_references()
+    given = dialog.on_create_job_bundle_callback(dialog, str(folder), settings, [], files, None)
+    return list(given["job_parameters"])
+
+
 def main() -> None:
     """Print what is in the form."""
     app = QApplication(["deadline"])
@@ -111,8 +123,9 @@ def main() -> None:
             groups.setdefault(group_of(controls[name]), []).append(described(name, controls[name]))
     typed = json.loads((FOLDER / "typed.json").read_text(encoding="utf-8"))
     opened = values_in(dialog)
+    submitted = save_bundle(dialog, FOLDER / "bundle")
     results = [type_in(controls[name], text) for name, text in typed]
-    print(json.dumps({"tabs": tabs, "groups": groups, "opened": opened, "typed": results}))
+    print(json.dumps({"tabs": tabs, "groups": groups, "opened": opened, "submitted": submitted, "typed": results}))
     sys.stdout.flush()
     os._exit(0)  # background threads that look for credentials would keep Qt alive
 

@@ -64,7 +64,7 @@ def test_what_a_person_sets_counts(told: Path, said: Path) -> None:
     assert submit.main([*JUDGE, "--prompts", "2-5", "-p", "OutputField=mark", "-p", "ChunkSize=2"]) == 0
     values = submitted_values(said)
     assert (values["Prompts"], values["OutputField"], values["ChunkSize"]) == ("2-5", "mark", "2")
-    assert "BlockSize" not in values
+    assert values["BlockSize"] == "1", "a chunk of two is two lines"
 
 
 def refuse_bucket(told: Path) -> None:

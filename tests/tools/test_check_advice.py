@@ -1,4 +1,4 @@
-"""tools/check.py: the sizes, times, costs and commands that it advises."""
+"""tools/check.py: the times, costs and commands that it advises."""
 
 from __future__ import annotations
 
@@ -6,29 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 import check
 from checking import advice
-from rows import ranges
-from support.checking import FINE, ROOT, file_of, found_in
-
-TEMPLATE = yaml.safe_load((ROOT / "template.yaml").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("lines", [1, 9, 150, 151, 500, 720, 5_000, 15_000, 50_000, 1_000_000, 50_000_000])
-@pytest.mark.parametrize("workers", [1, 8])
-def test_the_suggested_sizes_cover_the_file_and_the_template_takes_them(lines: int, workers: int) -> None:
-    sizes = advice.sizes(lines, workers)
-    bounds = {each["name"]: (each.get("minValue"), each.get("maxValue")) for each in TEMPLATE["parameterDefinitions"]}
-    for name in ("BlockSize", "ChunkSize", "TargetRuntimeSeconds"):
-        low, high = bounds[name]
-        assert low <= getattr(sizes, name) <= high
-    covered = ranges.of_values(sizes.Prompts, sizes.BlockSize)
-    assert lines <= len(covered) < lines + sizes.BlockSize
-    assert sizes.BlockSize * sizes.ChunkSize <= 2 * advice.LARGEST_TASK
-    assert sizes.BlockSize * sizes.ChunkSize > min(lines, advice.FULL_TASK) / 2, "an engine gets enough at once"
-    assert (sizes.BlockSize == 1) == (lines <= advice.CHUNK_LIMIT)
+from support.checking import FINE, file_of, found_in
 
 
 def test_an_earlier_summary_replaces_every_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,14 +53,6 @@ def test_a_row_that_asks_for_more_tokens_than_there_are_is_estimated(
 ) -> None:
     path = file_of(tmp_path, f'{{"prompt": "x", "{name}": {"9" * 400}}}')
     assert found_in(capsys, path, "--server-url", "http://127.0.0.1/v1")[0] == 0
-
-
-def test_sizes_that_are_given_stay_in_what_suits_the_whole_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ("--block-size", "100", "--chunk-size", "3", "--prompts", "1")
-    suggested = found_in(capsys, file_of(tmp_path, *[FINE] * 250), *given)[1]["suggested"]
-    assert [suggested[name] for name in ("Prompts", "BlockSize", "ChunkSize")] == ["1-3", "100", "3"]
 
 
 def test_no_cost_is_named_without_a_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ def form(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {**seen, "picture": (folder / "form.png").read_bytes()}
+    return {**seen, "picture": (folder / "form.png").read_bytes(), "bundle": folder / "bundle"}
 
 
 def test_the_groups_stand_in_the_order_in_which_a_person_thinks(form: dict[str, Any]) -> None:
@@ -63,6 +63,23 @@ def test_the_form_holds_the_template_s_defaults_when_it_opens(form: dict[str, An
     assert {name: form["opened"][name] for name in SHOWN} == {
         name: PARAMETERS[name].get("default", "") for name in SHOWN
     }
+
+
+def test_the_hook_sizes_the_tasks_of_a_job_from_the_form_s_defaults(form: dict[str, Any], tmp_path: Path) -> None:
+    """The form passes every parameter on, and the submitter keeps these, so sizes are in the form's own template."""
+    rows = tmp_path / "prompts.jsonl"
+    rows.write_text('{"prompt": "x"}\n' * 5_000, encoding="utf-8")
+    values = {each["name"]: each["value"] for each in form["submitted"]} | {"InputFile": str(rows), "Prompts": "all"}
+    submission = {"jobName": "LLM batch", "jobBundleDir": str(form["bundle"]), "parameters": values}
+    done = subprocess.run(
+        [sys.executable, "-B", str(ROOT / "tools" / "hook.py")], input=json.dumps(submission), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert "sizes: Prompts=1-100 BlockSize=50 ChunkSize=100 TargetRuntimeSeconds=600" in done.stderr
+    infer = yaml.safe_load(json.loads(done.stdout)["template"])["steps"][0]
+    [tasks] = infer["parameterSpace"]["taskParameterDefinitions"]
+    assert (tasks["range"], tasks["chunks"]["defaultTaskCount"]) == ("1-100", 100)
+    assert "--block-size=50" in infer["stepEnvironments"][0]["script"]["actions"]["onEnter"]["args"]
 
 
 @pytest.mark.parametrize(("place", "name", "text"), [(at, *each) for at, each in enumerate(TYPED)])

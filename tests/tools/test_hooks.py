@@ -14,6 +14,8 @@ import pytest
 import yaml
 from openjd.model import DecodeValidationError, create_job, decode_job_template, preprocess_job_parameters
 
+from job.parameters import TABLE
+from rows.ranges import of_values
 from support.fake_server import MODEL, FakeServer
 from support.farm import Farm, Job
 
@@ -43,13 +45,13 @@ def run_hook(parameters: dict[str, Any], *, name: str = "LLM batch", python: str
 
 
 def test_lines_that_would_be_left_out_are_told_and_let_through(five_hundred: Path) -> None:
-    done = run_hook({"InputFile": str(five_hundred), "Prompts": None, "OutputDir": "out"})
+    done = run_hook({"InputFile": str(five_hundred), "Prompts": None, "OutputDir": "out", "ChunkSize": 5})
     assert (done.returncode, done.stdout) == (0, "")
     assert "prompts.jsonl has 500 lines, 1-10 will run" in done.stderr
 
 
 def test_all_becomes_the_file_s_own_range_in_the_parameter_and_in_the_template(five_hundred: Path) -> None:
-    done = run_hook({"InputFile": str(five_hundred), "Prompts": "all"})
+    done = run_hook({"InputFile": str(five_hundred), "Prompts": "all", "BlockSize": 1, "ChunkSize": 5})
     changed = json.loads(done.stdout)
     assert changed["parameters"] == {"Prompts": "1-500"}
     template = yaml.safe_load(changed["template"])
@@ -61,8 +63,63 @@ def test_all_becomes_the_file_s_own_range_in_the_parameter_and_in_the_template(f
 
 
 def test_all_counts_blocks_where_a_range_value_is_a_block_of_lines(five_hundred: Path) -> None:
-    done = run_hook({"InputFile": str(five_hundred), "Prompts": " ALL ", "BlockSize": 200})
+    done = run_hook({"InputFile": str(five_hundred), "Prompts": " ALL ", "BlockSize": 200, "ChunkSize": 5})
     assert json.loads(done.stdout)["parameters"] == {"Prompts": "1-3"}
+
+
+SUITED = [(500, "1-100", 5, 100, 120, 1), (5_000, "1-100", 50, 100, 600, 1), (50_000, "1-1000", 50, 59, 600, 17)]
+
+
+@pytest.fixture
+def many(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Give a file of so many lines."""
+    return file_of(tmp_path, *(json.dumps(GOOD[n % 500]) for n in range(request.param)))
+
+
+@pytest.mark.parametrize(("many", "prompts", "block", "chunk", "seconds", "tasks"), SUITED, indirect=["many"])
+def test_sizes_that_nobody_chose_suit_the_file(
+    many: Path, prompts: str, block: int, chunk: int, seconds: int, tasks: int
+) -> None:
+    changed = json.loads(run_hook({"InputFile": str(many), "Prompts": "all", "OutputDir": "out"}).stdout)
+    wanted = {"Prompts": prompts, "BlockSize": block, "ChunkSize": chunk, "TargetRuntimeSeconds": seconds}
+    same = {"TargetRuntimeSeconds"} if seconds == 120 else set()
+    assert changed["parameters"] == {name: str(value) for name, value in wanted.items() if name not in same}
+    infer = yaml.safe_load(changed["template"])["steps"][0]
+    [values] = infer["parameterSpace"]["taskParameterDefinitions"]
+    assert (values["range"], values["chunks"]["defaultTaskCount"]) == (prompts, chunk)
+    assert f"--block-size={block}" in changed["template"]
+    assert -(-len(of_values(prompts, 1)) // chunk) == tasks
+
+
+@pytest.mark.parametrize(
+    ("prompts", "changed"),
+    [
+        ("1-400", {"Prompts": "1-100", "BlockSize": "4", "ChunkSize": "100"}),
+        ("1-499", {"Prompts": "1-1", "BlockSize": "499", "ChunkSize": "1"}),
+        ("2-400", {"ChunkSize": "150"}),
+        ("1-100", {"ChunkSize": "100"}),
+        ("1-4,9", None),
+    ],
+    ids=["in whole blocks", "a prime number", "not from the first", "few", "five"],
+)
+def test_a_range_stays_the_lines_that_it_names(
+    five_hundred: Path, prompts: str, changed: dict[str, str] | None
+) -> None:
+    printed = run_hook({"InputFile": str(five_hundred), "Prompts": prompts}).stdout
+    assert (json.loads(printed)["parameters"] if printed else None) == changed
+    if changed:
+        lines = of_values(changed.get("Prompts", prompts), int(changed.get("BlockSize", "1")))
+        assert lines.ranges == of_values(prompts, 1).ranges
+
+
+def test_a_chunk_size_that_a_person_typed_counts_lines(five_hundred: Path) -> None:
+    changed = json.loads(run_hook({"InputFile": str(five_hundred), "Prompts": "all", "ChunkSize": 5}).stdout)
+    assert changed["parameters"] == {"Prompts": "1-500"}
+
+
+def test_an_input_that_is_fetched_is_sized_by_the_lines_that_are_named() -> None:
+    changed = json.loads(run_hook({"InputUrl": "http://127.0.0.1/x", "Prompts": "1-5000"}).stdout)["parameters"]
+    assert (changed["Prompts"], changed["BlockSize"], changed["ChunkSize"]) == ("1-125", "40", "125")
 
 
 @pytest.mark.parametrize(
@@ -194,6 +251,32 @@ def test_a_file_of_bad_lines_is_not_submitted_and_nothing_is_uploaded(
     assert "NOT SUBMITTED" in said
     assert "Upload Summary" not in said
     assert len(farm.api.scheduler.jobs) == jobs
+
+
+@pytest.mark.farm
+def test_the_real_submitter_takes_the_sizes_for_the_form_s_defaults(farm: Farm, bundle: Path, tmp_path: Path) -> None:
+    """As the form does, every parameter is given; nothing of it runs."""
+    set_hooks(farm, allowed=True)
+    defaults = {each.name: each.default for each in TABLE if each.default not in (None, "")}
+    for lines, prompts, block, chunk, seconds, tasks in SUITED:
+        rows = file_of(tmp_path, *(json.dumps(GOOD[n % 500]) for n in range(lines)), name=f"{lines}.jsonl")
+        given = {each.name: "" for each in TABLE} | defaults
+        given |= {
+            "InputFile": rows,
+            "OutputDir": tmp_path / "out",
+            "Prompts": "all",
+            "JobScriptDir": bundle / "scripts",
+        }
+        job = farm.submit(bundle, given, options=("--max-failed-tasks-count", "0"))
+        farm.api.scheduler.cancel(job)
+        infer = job.steps[0]
+        assert [task.values for task in infer.tasks][:1] == [f"1-{chunk}"]
+        assert len(infer.tasks) == tasks
+        [values] = infer.template["parameterSpace"]["taskParameterDefinitions"]
+        kept = "{{Param.TargetRuntimeSeconds}}"  # at its default
+        assert values["range"] == prompts
+        assert values["chunks"]["targetRuntimeSeconds"] == (kept if seconds == 120 else seconds)
+        assert f"--block-size={block}" in infer.template["stepEnvironments"][0]["script"]["actions"]["onEnter"]["args"]
 
 
 @pytest.mark.farm

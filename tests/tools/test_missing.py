@@ -82,7 +82,12 @@ def test_another_question_is_asked_of_every_line(
 
 def hooked(session: Session, **more: str) -> dict[str, object]:
     """Submit what the session asks, with hooks allowed."""
-    asked = {"InputFile": str(session.input), "OutputDir": str(session.output), "ServerUrl": session.url}
+    asked = {
+        "InputFile": str(session.input),
+        "OutputDir": str(session.output),
+        "ServerUrl": session.url,
+        "ChunkSize": "5",
+    }
     return hook.hook(
         {"jobBundleDir": str(session.folder), "parameters": {**asked, "ModelName": "fake", "Prompts": "1-10", **more}}
     )
@@ -124,8 +129,8 @@ def test_lines_that_no_range_can_name_travel_in_a_file(tmp_path: Path) -> None:
     job = make_job(request, find_standing(request), chosen)
     lines = file.read_bytes().splitlines()
     assert Path(job["InputFile"]).read_bytes().splitlines() == [lines[line - 1] for line in chosen]
-    assert job["BlockSize"] == "5"
-    assert (job["Prompts"], job["OutputDir"]) == ("1-140", str(tmp_path / "out"))
+    assert job["BlockSize"] == "10"
+    assert (job["Prompts"], job["OutputDir"]) == ("1-70", str(tmp_path / "out"))
 
 
 def test_sizes_that_a_person_chose_stay(tmp_path: Path) -> None:

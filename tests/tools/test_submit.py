@@ -30,7 +30,19 @@ def test_every_line_is_asked_for_in_sizes_that_suit_the_file(
 def test_a_file_of_many_thousands_of_lines_is_asked_for_in_blocks(said: Path, tmp_path: Path) -> None:
     assert submit.main([str(rows_file(tmp_path, 15_001)), "--no-wait"]) == 0
     values = submitted_values(said)
-    assert (values["Prompts"], values["BlockSize"], values["ChunkSize"]) == ("1-301", "50", "76"), "four tasks"
+    assert (values["Prompts"], values["BlockSize"], values["ChunkSize"]) == ("1-301", "50", "61"), "five tasks"
+
+
+def test_a_range_that_is_named_gets_sizes_too(said: Path, tmp_path: Path) -> None:
+    assert submit.main([str(rows_file(tmp_path, 500)), "--no-wait", "--prompts", "101-200"]) == 0
+    values = submitted_values(said)
+    assert (values["Prompts"], values["BlockSize"], values["ChunkSize"]) == ("101-200", "1", "100")
+
+
+def test_workers_that_are_known_get_tasks_alike(said: Path, tmp_path: Path) -> None:
+    assert submit.main([str(rows_file(tmp_path, 15_000)), "--no-wait", "--workers", "2"]) == 0
+    values = submitted_values(said)
+    assert -(-int(values["Prompts"].removeprefix("1-")) // int(values["ChunkSize"])) == 4, "two for each"
 
 
 def test_retry_jsonl_is_copied_before_the_download_replaces_it(said: Path, tmp_path: Path) -> None:

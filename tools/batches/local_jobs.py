@@ -18,13 +18,14 @@ from pathlib import Path
 import bundle
 from batches.backend import BackendError, Ended, Job, Watch
 from batches.engines import Engines
+from checking import sizes
 from host import files, processes
 from host.processes import Process
 from local.local_job import Machine
 from submission import merging
 from submission.arrivals import Arrivals
 from submission.missing import find_standing, make_job
-from submission.request import SIZES, Request
+from submission.request import Request
 
 LOOK_SECONDS = 1.0  # between two looks at a job
 DROP_LOOKS = 10  # after which a cancelled job's answers in flight are no longer waited for
@@ -49,8 +50,8 @@ class LocalJobs:
         """Run a job to its end: the lines of it that have no answer yet."""
         if reference:
             processes.end_all(lambda: processes.find_family(_NOBODY, f"{MARK}={job.name}"), END_SECONDS)
-        sizes = frozenset(SIZES) & job.parameters.keys()
-        request = Request(dict(job.parameters), sizes)
+        given = frozenset(sizes.NAMES) & job.parameters.keys()
+        request = Request(dict(job.parameters), given)
         Path(job.parameters["OutputDir"]).mkdir(parents=True, exist_ok=True)
         standing = find_standing(request)
         asked, status = request.parameters, 0

@@ -20,11 +20,10 @@ from batches.batch import WAITING, Batch, Batches, State
 from batches.check import check_lines
 from batches.faces import Face, Place
 from batches.models import Models
-from checking import advice
+from checking import sizes
 from host import runner
 from job.moment import write_moment
 from submission.arrivals import Count
-from submission.request import SIZES
 
 PREPARING = 2  # batches whose lines are read at once
 PAUSE_SECONDS = 15.0  # before a step that failed for now is tried again
@@ -150,9 +149,14 @@ class Work:
         place = self.place(batch.id)
         parameters = {**self._models.get(batch.model).parameters, **batch.spec.get("parameters", {})}
         lines = _count_lines(place.input)
-        given = {name: parameters[name] for name in SIZES if name in parameters}
+        given = {name: parameters[name] for name in sizes.NAMES if name in parameters}
         own = {"InputFile": str(place.input), "OutputDir": str(place.folder / "results")}
-        whole = {**parameters, **advice.suggested(given, lines), **own, "StopAt": write_moment(batch.expires)}
+        whole = {
+            **parameters,
+            **sizes.suggest(given, lines, sizes.Work.of(parameters)),
+            **own,
+            "StopAt": write_moment(batch.expires),
+        }
         return Job(batch.id, place.folder, whole)
 
     def _noting(self, name: str) -> Callable[[str], None]:

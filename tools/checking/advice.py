@@ -1,4 +1,4 @@
-"""What suits an input: its whole range, the sizes of tasks, and what an answer to all of it would take.
+"""What an answer to all of an input would take.
 
 Numbers that nobody measured are named as assumptions beside the result. A summary.json of an earlier job replaces the
 assumptions by what that job measured; prices are the caller's.
@@ -7,21 +7,12 @@ assumptions by what that job measured; prices are the caller's.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from checking.census import Census
-from job.parameters import BY_NAME
 
-CHUNK_LIMIT = int(BY_NAME["ChunkSize"].most or 1)  # range values a task may have
-PLAIN_LINES = 15_000  # up to here single lines are range values of their own: no more than 100 full tasks
-FULL_TASK = 512  # lines; more than an engine of 256 takes at once, so that the GPU stays full for most of a task
-LARGEST_TASK = 10_000  # lines; more would cost too much when a worker is lost
-TASKS_A_WORKER = 4  # so that no worker waits long for the last one
-SHORT_SECONDS, LONG_SECONDS = 120, 600  # TargetRuntimeSeconds for a file of hundreds and of many thousands of lines
 ASSUMED_RATE = 1_000.0  # tokens a second of one worker; models and GPUs differ by factors of ten either way
 LARGEST_FIGURE = 10**18  # of a summary; more is a broken file
 ASSUMED_LOAD = 300.0  # seconds from a worker's start to its first answer
@@ -29,49 +20,6 @@ ASSUMED_LOAD = 300.0  # seconds from a worker's start to its first answer
 
 class AdviceError(Exception):
     """Figures that no estimate can be made from; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Parameters that answer a whole file, under the template's names."""
-
-    Prompts: str
-    BlockSize: int
-    ChunkSize: int
-    TargetRuntimeSeconds: int
-
-    def parameters(self) -> dict[str, str]:
-        """Return them as parameter values."""
-        return {name: str(getattr(self, name)) for name in self.__slots__}
-
-
-def whole_range(lines: int, block_size: int = 1) -> str:
-    """Return the Prompts that ask for every line of a file."""
-    return f"1-{max(1, -(-lines // block_size))}"
-
-
-def sizes(lines: int, workers: int = 1, block_size: int | None = None) -> Sizes:
-    """Return what suits a file of so many lines; a given `block_size` stays."""
-    lines = max(1, lines)
-    wanted = min(max(-(-lines // (workers * TASKS_A_WORKER)), min(lines, FULL_TASK)), LARGEST_TASK)
-    per_task = -(-lines // -(-lines // wanted))  # all tasks alike
-    block = block_size or (1 if per_task <= CHUNK_LIMIT else _round_up(per_task / 100))
-    chunk = min(CHUNK_LIMIT, max(1, -(-per_task // block)))
-    seconds = SHORT_SECONDS if lines <= FULL_TASK else LONG_SECONDS
-    return Sizes(whole_range(lines, block), block, chunk, seconds)
-
-
-def suggested(given: Mapping[str, str], lines: int, workers: int = 1) -> dict[str, str]:
-    """Return the parameters that suit a whole file of so many lines; sizes that are given stay as they are."""
-    block_size = int(given["BlockSize"]) if "BlockSize" in given else None
-    suited = sizes(lines, workers, block_size).parameters()
-    return {**suited, **{name: given[name] for name in suited.keys() & given.keys() - {"Prompts"}}}
-
-
-def _round_up(number: float) -> int:
-    """Return the next 1, 2 or 5 times a power of ten."""
-    power: int = 10 ** max(0, math.floor(math.log10(number)))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
 def estimate(

@@ -19,6 +19,7 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from checking import census, lengths, server_arguments
 from checking.census import Census, Problem
+from checking.sizes import is_all
 from engine.note import ServerError
 from engine.server_url import parse_url
 from engine.vllm_args import ArgumentsError, overridden, split_arguments, values_of
@@ -43,6 +44,7 @@ class Checked:
     """An input and what is known of it. `present` lines are those that a job would run, `asked` those looked at."""
 
     source: source.Source
+    wanted: ranges.Lines
     census: Census
     asked: int
     present: int
@@ -87,7 +89,7 @@ def check(
     duplicates, pairs = _duplicates(counted)
     past = len(wanted) - len(present)
     of_server = server_arguments.notes(split_arguments(values["VllmArgs"]), values)
-    return Checked(found, counted, counted.lines, len(present), past, duplicates, pairs, not_checked, of_server)
+    return Checked(found, wanted, counted, counted.lines, len(present), past, duplicates, pairs, not_checked, of_server)
 
 
 def read_values(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -163,11 +165,6 @@ def _parts(lines: ranges.Lines, size: int) -> Iterator[ranges.Lines]:
 
 def _first(lines: ranges.Lines, limit: int | None) -> ranges.Lines:
     return lines if limit is None or len(lines) <= limit else next(_parts(lines, limit))
-
-
-def is_all(prompts: str) -> bool:
-    """Tell whether a value of Prompts asks for every line of the file."""
-    return prompts.strip().lower() == "all"
 
 
 def _lines(values: Mapping[str, Any], lines: int) -> ranges.Lines:

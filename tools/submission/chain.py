@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, inspection
+from checking import sizes
 from job.parameters import BY_NAME
 from rows import ranges
 from rows.ranges import RangeError
@@ -76,8 +76,8 @@ def read_chain(asked: argparse.Namespace, file: object, farm: OnFarm | None = No
     if not earlier.url:
         return read_request(asked, earlier.file, usual)
     say(f"{asked.after}: its output.jsonl is read on the farm by the queue's role, from {earlier.url}")
-    if inspection.is_all(asked.prompts or given.get("Prompts", "all")):
-        usual |= advice.suggested(given, earlier.lines)
+    if sizes.is_all(asked.prompts or given.get("Prompts", "all")):
+        usual |= sizes.suggest(given, earlier.lines, sizes.Work.of(given, workers=asked.workers))
     return read_request(asked, None, {**usual, "InputUrl": earlier.url})
 
 

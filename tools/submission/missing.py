@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, inspection
+from checking import inspection, sizes
 from host import files
 from job import parameters
 from results.answered import find_answered
@@ -94,20 +94,20 @@ def make_job(request: Request, standing: Standing, lines: Lines) -> dict[str, st
     given = {name: value for name, value in request.parameters.items() if name in request.sizes_given}
     expression = ranges.write(lines)
     if not request.parameters.get("InputFile") or (
-        len(expression) <= ranges.EXPRESSION_LIMIT and len(lines) <= advice.PLAIN_LINES
+        len(expression) <= ranges.EXPRESSION_LIMIT and len(lines) <= sizes.CHUNK_LIMIT
     ):
         return {**request.parameters, **_single_lines(given, len(lines)), "Prompts": expression}
     file = _write_lines(request, lines, expression)
-    return {**request.parameters, **advice.suggested(given, len(lines)), "InputFile": str(file)}
+    return {**request.parameters, **sizes.suggest(given, len(lines), request.work), "InputFile": str(file)}
 
 
 def _single_lines(given: dict[str, str], count: int) -> dict[str, str]:
     """Return sizes for so many lines, each a range value of its own."""
-    sizes = advice.suggested({**given, "BlockSize": "1"}, count)
+    suited = sizes.suggest({**given, "BlockSize": "1"}, count)
     if "ChunkSize" in given:
         chunk = int(given["ChunkSize"]) * int(given.get("BlockSize", "1"))
-        sizes["ChunkSize"] = str(min(advice.CHUNK_LIMIT, chunk))
-    return sizes
+        suited["ChunkSize"] = str(min(sizes.CHUNK_LIMIT, chunk))
+    return suited
 
 
 def _write_lines(request: Request, lines: Lines, expression: str) -> Path:

@@ -16,19 +16,19 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, inspection
+from checking import inspection, sizes
 from checking.expiry import tell_expiry
 from host import runner
 from job.moment import write_moment
 from job.parameters import BY_NAME, FILES, JobError
+from rows import ranges
 from setup_env import say
 
 PRICE = "PricePerHour"
-SIZES = ("BlockSize", "ChunkSize", "TargetRuntimeSeconds")
 
 
 class RequestError(Exception):
@@ -41,6 +41,7 @@ class Request:
 
     parameters: dict[str, str]
     sizes_given: frozenset[str] = frozenset()
+    work: sizes.Work = field(default_factory=sizes.Work)
 
     @property
     def output(self) -> Path:
@@ -78,6 +79,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="JOB_OR_FOLDER",
         help="read the answers of an earlier job, by its id or its folder of results",
     )
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="that will share the job at most (as many as are worth their load)"
+    )
     parser.add_argument("--again", action="store_true", help="ask every line, also those that have an answer")
     parser.add_argument(
         "--trial", type=_count, default=0, metavar="N",
@@ -98,7 +102,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < len(text) < 7 or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 999999")
     return int(text)
 
 
@@ -142,29 +146,37 @@ def read_request(asked: argparse.Namespace, file: str | Path | None, usual: Mapp
     given = {**(usual or {}), **dict(asked.parameters)}
     if file:
         given["InputFile"] = make_whole(file)
-    if asked.prompts and not inspection.is_all(asked.prompts):
+    if asked.prompts and not sizes.is_all(asked.prompts):
         given["Prompts"] = asked.prompts
     chosen = {"OutputDir": str(asked.output_dir), **given}
     _refuse_unusable(chosen)
     for name in ("OutputDir", *FILES):
         if chosen.get(name):
             chosen[name] = make_whole(chosen[name])
-    sizes_given = frozenset(SIZES) & dict(asked.parameters).keys()
+    sizes_given = frozenset(sizes.NAMES) & dict(asked.parameters).keys()
     if not chosen.get("InputFile"):
         if not (chosen.get("InputUrl") and chosen.get("Prompts")):
             raise RequestError("name the file to run, or give -p InputUrl=... with --prompts")
         _refuse_unreadable(chosen)
         for line in ("InputUrl is not checked: it is fetched on the worker", *tell_expiry(chosen)):
             say(line)
-        return Request(chosen, sizes_given)
+        return Request({**chosen, **_suit_unseen(chosen, asked.workers)}, sizes_given)
     _refuse_missing(Path(chosen["InputFile"]), Path(chosen["OutputDir"]))
-    if inspection.is_all(chosen.get("Prompts", "all")):
-        chosen.pop("Prompts", None)
-        chosen = {**_suit_sizes(chosen), **chosen}
-    else:
-        _show_check(chosen)
+    found = _show_check({"Prompts": "all", **chosen})
+    work = sizes.Work.of(chosen, found.census, asked.workers)
+    suited = sizes.suggest_for(chosen, found.wanted, found.source.lines, work)
+    say("sizes: " + " ".join(f"{name}={value}" for name, value in suited.items()))
     file = _out_of_the_way(Path(chosen["InputFile"]), Path(chosen["OutputDir"]))
-    return Request({**chosen, "InputFile": str(file)}, sizes_given)
+    return Request({**chosen, **suited, "InputFile": str(file)}, sizes_given, work)
+
+
+def _suit_unseen(chosen: Mapping[str, str], workers: int | None) -> dict[str, str]:
+    """Return the sizes for lines of an input that is not here. Raises RequestError."""
+    try:
+        wanted = ranges.of_values(chosen["Prompts"], int(chosen.get("BlockSize", 1)))
+    except ranges.RangeError as error:
+        raise RequestError(str(error)) from None
+    return sizes.suggest_for(chosen, wanted, None, sizes.Work.of(chosen, workers=workers))
 
 
 def make_whole(path: str | Path) -> str:
@@ -205,14 +217,6 @@ def _out_of_the_way(file: Path, output_dir: Path) -> Path:
         shutil.copy(file, copy)
     say(f"the input is copied to {copy}, since the finished files will replace {file.name}")
     return copy
-
-
-def _suit_sizes(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Show what check.py finds in the whole file; return the sizes that suit it. Raises RequestError."""
-    found = _show_check({**chosen, "Prompts": "all"})
-    sizes = advice.suggested(chosen, found.source.lines)
-    say("sizes: " + " ".join(f"{name}={value}" for name, value in sizes.items()))
-    return sizes
 
 
 def _show_check(chosen: Mapping[str, str]) -> inspection.Checked:
