@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from submission import merging
 from submission.arrivals import Arrivals, FirstAnswers
 from submission.farm_job import FarmJob, FarmJobError, Progress
 from submission.follow import ENOUGH, Follower, Following
@@ -129,3 +131,18 @@ def test_failures_on_this_machine_end_the_job(tmp_path: Path) -> None:
         said += running.communicate()[0]
     assert running.returncode != 0
     assert "To go on: " in said
+
+
+def test_that_the_input_is_not_here_is_said_where_the_finished_files_may_lack_an_answer(
+    job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = {"OutputDir": str(job.folder)}
+    job.shard({1: "one"})
+    merging.merge(told)
+    assert "The input is an InputUrl" in capsys.readouterr().err
+    job.merge()
+    merging.merge(told)
+    assert "The input is an InputUrl" not in capsys.readouterr().err
+    job.shard({2: "two"}, replace(job.header(), job="another"))
+    merging.merge(told)
+    assert "The input is an InputUrl" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import bundle
 from job.parameters import BY_NAME, flag
 from results import terms
+from results.shards import ShardError, read_header
 from setup_env import say
 
 SAID = "| "  # before every line that a worker program says to people
@@ -24,7 +26,8 @@ def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinish
     so, and the terminal shows nothing of a merge that went well.
     """
     if obstacle := find_obstacle(parameters, python):
-        say(obstacle)
+        if _may_lack(Path(parameters["OutputDir"]) / "output"):
+            say(obstacle)
         return True
     command = [str(python or sys.executable), "-B", str(bundle.SCRIPTS / "aggregate.py")]
     command += [f"--input-file={parameters['InputFile']}", f"--output-dir={parameters['OutputDir']}"]
@@ -54,6 +57,15 @@ def find_obstacle(parameters: Mapping[str, str], python: Path | None) -> str:
     if python is None and importlib.util.find_spec("jinja2") is None:
         return "Shards of earlier jobs are not merged, since this Python has no jinja2: pip install jinja2"
     return ""
+
+
+def _may_lack(output: Path) -> bool:
+    """Tell whether finished files may lack what is in the shards: there are none, or the shards are of several jobs."""
+    jobs = set()
+    for path in (output / "results").glob("lines-*"):
+        with contextlib.suppress(ShardError, OSError):
+            jobs.add(read_header(path).job)
+    return len(jobs) > 1 or not (output / "summary.json").is_file()
 
 
 def _asked(parameters: Mapping[str, str]) -> dict[str, str]:
