@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.hints import HINTS
+from engine.hints import HINTS, Hint
 from host import runner
 
 LOG_BYTES = 4_000_000  # of a log's end; a traceback of each of many ranks takes some hundred thousand
@@ -40,16 +40,29 @@ def explain(log: str, status: int | None = None) -> str:
     `status` is the exit status of its first process as Popen gives it (-9: killed by signal 9), None when unknown.
     """
     lines = list(_failures(log))
-    for hint in HINTS:
-        found = _find(lines, hint.signs)
-        if found:
-            return _join(hint.advice.format(**found.groupdict()), found.string)
+    if hinted := _find_hint(lines):
+        hint, match = hinted
+        return _join(hint.advice.format(**match.groupdict()), match.string)
     found = _find(lines, _KILLED)
     number = int(found["number"]) if found else _signal_of(status)
     if number:
         return _SIGNALS.get(number, f"it was ended by signal {number}")
     cause = next((line for line in reversed(lines) if _EXCEPTION.search(line) and not _SEE_ABOVE.search(line)), "")
     return _quote(cause)
+
+
+def may_pass(log: str) -> bool:
+    """Tell whether an engine that ended as its log says may start a while later."""
+    hinted = _find_hint(list(_failures(log)))
+    return hinted is not None and hinted[0].passes
+
+
+def _find_hint(lines: list[str]) -> tuple[Hint, re.Match[str]] | None:
+    """Return the first hint that a line matches, and where."""
+    for hint in HINTS:
+        if found := _find(lines, hint.signs):
+            return hint, found
+    return None
 
 
 def read_log(path: Path) -> str:

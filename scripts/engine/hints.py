@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do about a log with a line that one of the signs matches; `{name}` is the text of a sign's group."""
+    """What to do about a log with a line that one of the signs matches; `{name}` is the text of a sign's group.
+
+    `passes` tells that the same start may succeed a while later.
+    """
 
     advice: str
     signs: tuple[str, ...]
+    passes: bool = False
 
 
 HINTS = (
@@ -153,10 +157,12 @@ HINTS = (
         "the Hugging Face hub was asked too many times (HTTP 429): submit again later, with HfTokenSecretId set or the "
         "model in a cache that the workers share",
         (r"\b429 (Client Error|Too Many Requests)", "rate limit.*huggingface|huggingface.*rate limit"),
+        passes=True,
     ),
     Hint(
         "the Hugging Face hub does not work at present (HTTP {status}): submit again later",
         (r"\b(?P<status>50[0234]) Server Error", r"Server error '(?P<status>50[0234])\b"),
+        passes=True,
     ),
     Hint(
         "Hugging Face wants a token with access to this model: set HfTokenSecretId (or HfToken)",

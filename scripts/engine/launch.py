@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.address import UNREADABLE, Address
-from engine.cause import read_tail, report
+from engine.cause import may_pass, read_log, read_tail, report
 from engine.note import Engine, ServerError
 from host import files, processes, user
 
@@ -28,6 +28,10 @@ HASTE_SECONDS = 2.0  # the same for one that is dead, stuck or not wanted any mo
 
 class PortTaken(ServerError):
     """Another program took the port first; a new start will choose another."""
+
+
+class HubBusy(ServerError):
+    """The Hugging Face hub did not give the model now; a later launch may get it."""
 
 
 class Launch:
@@ -114,4 +118,5 @@ def _answers(address: Address) -> bool:
 def _explain_end(launch: Launch) -> ServerError:
     if re.search(r"address already in use", read_tail(launch.log), re.IGNORECASE):
         return PortTaken("another program took the port")
-    return ServerError(report(launch.log, "The vLLM server ended while it was starting", launch.status))
+    kind = HubBusy if may_pass(read_log(Path(launch.log))) else ServerError
+    return kind(report(launch.log, "The vLLM server ended while it was starting", launch.status))

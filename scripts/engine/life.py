@@ -7,6 +7,7 @@ engine, and tells every change of its state to `publish`.
 from __future__ import annotations
 
 import queue
+import random
 import secrets
 import sys
 import threading
@@ -20,10 +21,12 @@ from typing import Any
 from engine import command, inquiry
 from engine.address import Address
 from engine.facts import Served
-from engine.launch import HASTE_SECONDS, Launch, PortTaken, find_free_port, wait_until_ready
+from engine.launch import HASTE_SECONDS, HubBusy, Launch, PortTaken, find_free_port, wait_until_ready
 from engine.note import Engine, Load, Request, ServerError, Settings, State
 from host import runner
 
+HUB_PAUSES = 30.0, 60.0, 120.0, 240.0  # seconds: workers that begin together ask the hub for the same files at once
+NEVER = float("inf")
 PORT_ATTEMPTS = 3  # a port that is free when it is looked up may be taken when it is needed
 
 
@@ -86,7 +89,8 @@ class Life(threading.Thread):
     def _load(self) -> None:
         """Launch the engine and wait until it is ready; publish how that ended."""
         loads, load, begun = self.engine.loads, Load(secrets.token_hex(6), time.time()), time.monotonic()
-        for ports_taken in range(PORT_ATTEMPTS):
+        ports_taken, pauses = 0, iter(HUB_PAUSES)
+        while True:
             try:
                 self._start(loads=(*loads, load), ports_taken=ports_taken)
                 served = self._await()
@@ -97,10 +101,20 @@ class Life(threading.Thread):
                 runner.say(str(error))
                 if self._launch is not None:
                     self._launch.end(HASTE_SECONDS)  # its children may outlive it
-                if not isinstance(error, PortTaken) or ports_taken == PORT_ATTEMPTS - 1:
+                if isinstance(error, PortTaken) and ports_taken < PORT_ATTEMPTS - 1:
+                    ports_taken += 1
+                elif not (isinstance(error, HubBusy) and self._waits(next(pauses, NEVER), begun)):
                     ended = replace(load, seconds=time.monotonic() - begun)
                     self._change(state=State.FAILED, message=str(error), loads=(*loads, ended))
                     return
+
+    def _waits(self, pause: float, begun: float) -> bool:
+        """Wait for the hub, a while that differs from worker to worker; tell whether there is time for another try."""
+        pause *= random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
+        if time.monotonic() - begun + pause > self._plan.settings.start_timeout:
+            return False
+        runner.say(f"the Hugging Face hub has too much to do; the server is started again in {pause:.0f} s")
+        return not self._abandoned.wait(pause)
 
     def _start(self, *, loads: tuple[Load, ...], ports_taken: int) -> None:
         """Launch the engine on a port that is free. Raises ServerError or OSError."""

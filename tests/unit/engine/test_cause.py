@@ -186,3 +186,18 @@ def test_every_hint_says_what_to_do_in_a_sentence_that_fits() -> None:
 
 def test_a_log_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert cause.read_log(tmp_path / "none") == ""
+
+
+@pytest.mark.parametrize(
+    ("log", "passes"),
+    [
+        ("HfHubHTTPError: Client error '429 Too Many Requests' for url 'https://hub'\n", True),
+        ("HfHubHTTPError: Server error '503 Service Unavailable' for url 'https://hub'\n", True),
+        ("torch.OutOfMemoryError: CUDA out of memory.\nHTTPError: 429 Client Error: Too Many Requests\n", False),
+        ("(EngineCore pid=7) WARNING 12-01 09:00:00 [hub.py:1] 429 Too Many Requests, retrying\n", False),
+        ("", False),
+    ],
+    ids=["too many requests", "the hub is down", "another cause, too", "in passing", "no log"],
+)
+def test_only_what_the_hub_did_not_give_may_be_had_a_while_later(log: str, passes: bool) -> None:
+    assert cause.may_pass(log) is passes

@@ -41,6 +41,13 @@ def test_a_build_that_has_another_package_s_name_is_served_by_its_module() -> No
     assert argv[1:5] == ["-m", "vllm.entrypoints.openai.api_server", "--model", "a/model"]
 
 
+def test_a_model_in_s3_is_vllm_s_own_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_vllm(tmp_path, monkeypatch)
+    argv = command.build_command(replace(SETTINGS, model="s3://bucket/models/7b"), 1, ONE)
+    assert argv[3:5] == ["serve", "s3://bucket/models/7b"]
+    assert value(argv, "--load-format") is None  # vLLM chooses the loader by the address
+
+
 @pytest.mark.parametrize(("fronts", "told"), [(1, None), (4, "4")])
 def test_the_place_says_how_many_processes_speak_http(fronts: int, told: str | None) -> None:
     assert value(command.build_command(SETTINGS, 1, replace(ONE, fronts=fronts)), "--api-server-count") == told
