@@ -6,6 +6,7 @@ Source: Amazon Bedrock user guide, "Format and upload your batch inference data"
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dialects import bedrock_answers, bedrock_families
@@ -56,10 +57,14 @@ EMBEDDING = frozenset({"dimensions", "normalize", "embeddingTypes"})  # what onl
 
 
 def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
-    """Return the record's request."""
+    """Return the record's request, which has its family's name: an answer is kept in the family's shape."""
     given = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
     refuse_stream(given)
     family = bedrock_families.find_family(given)
+    return replace(_ask(given, family, defaults, served), form=family)
+
+
+def _ask(given: dict[str, Any], family: Family, defaults: Defaults, served: Served) -> Ask:
     if family == Family.COHERE_EMBED or (family == Family.TITAN and _is_embedding(given, served)):
         texts = given["texts"] if family == Family.COHERE_EMBED else given["inputText"]
         size = {"dimensions": given["dimensions"]} if given.get("dimensions") is not None else {}

@@ -24,7 +24,7 @@ class Ask:
     `file_url` names audio that is sent as a file, `schema` tells that the job's ResponseSchemaFile governs the answer,
     `lent` is the body's field that holds the job's MaxTokens, "" where the row has its own limit, `replaced` is the
     model that the row names where another answers, and `from_job` are the body's fields that the job gave, the one that
-    holds its system prompt included.
+    holds its system prompt included. `form` tells apart rows that ask the same and are answered in different shapes.
     """
 
     route: str
@@ -34,6 +34,7 @@ class Ask:
     lent: str = ""
     replaced: str = ""
     from_job: frozenset[str] = frozenset()
+    form: str = ""
 
     def encode(self) -> bytes:
         """Return the body as JSON. Raises RowError invalid_value for what JSON or UTF-8 cannot say."""

@@ -33,7 +33,8 @@ def name_question(dialect: str, ask: Ask, server: str) -> Question:
 
     In which order a row has its fields is no part of it, that inside them is: the order of a schema is a model's, too.
     """
-    whole = [dialect, ask.route, ask.file_url, ask.schema, server, sorted(ask.body.items())]
+    asked = f"{dialect} {ask.form}".rstrip()
+    whole = [asked, ask.route, ask.file_url, ask.schema, server, sorted(ask.body.items())]
     return Question(hashlib.sha256(_encode(whole).encode()).hexdigest()[:DIGITS], repeats=_repeats(ask))
 
 

@@ -126,6 +126,31 @@ def test_every_dialect_s_answer_goes_to_another_row_that_asks_the_same(tmp_path:
         assert list(one) == list(two)
 
 
+FAMILIES = [
+    {"prompt": "Hi", "max_gen_len": 5},
+    {"prompt": "Hi", "max_tokens": 5},
+    {"prompt": "Hi", "max_tokens_to_sample": 5},
+    {"prompt": "Hi", "maxTokens": 5},
+    {"prompt": "Hi", "max_tokens": 5, "return_likelihoods": "NONE"},
+    {"inputText": "Hi", "textGenerationConfig": {"maxTokenCount": 5}},
+    {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5},
+    {"message": "Hi", "max_tokens": 5},
+    {"messages": [{"role": "user", "content": "Hi"}], "inferenceConfig": {"maxTokens": 5}},
+]
+
+
+def test_bedrock_families_that_ask_the_same_have_answers_of_their_own_shape(tmp_path: Path) -> None:
+    def as_file(inputs: list[Any]) -> list[bytes]:
+        return [json.dumps({"recordId": str(n), "modelInput": given}).encode() for n, given in enumerate(inputs)]
+
+    folder = Folder(tmp_path, of_one_answer)
+    asked = [folder.run(as_file([given]), Temperature=0.0) for given in FAMILIES]
+    assert asked == [1] * len(FAMILIES)
+    assert folder.run(as_file(FAMILIES), Temperature=0.0) == 0
+    shapes = [tuple(row["modelOutput"]) for row in folder.merge()]
+    assert len(set(shapes)) == len(FAMILIES)
+
+
 def test_an_answer_of_equal_text_stays_byte_for_byte(tmp_path: Path) -> None:
     lines = [b'{"x": 1.0,  "prompt": "a"}', b'{"prompt":"b"}']
     folder = Folder(tmp_path, of_one_answer)
