@@ -75,7 +75,7 @@ class Client:
             raise Unanswered(Failure("connection_lost", message), passing=True, lost=lost, unsent=unsent) from None
         if not 200 <= response.status < 300:
             raise read_refusal(response.status, content, response.headers, self._key)
-        return read_answer(ask.route, response.status, content, response.headers)
+        return read_answer(ask.route, response.status, content, response.headers, self._key)
 
 
 def _form(body: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> aiohttp.FormData:

@@ -25,8 +25,8 @@ _CODES = {code.status: name for name, code in CODES.items() if code.status}
 _WAITS = frozenset({"queued", "in_progress", "in_queue", "pending", "processing", "accepted"})
 
 
-def read_answer(route: str, status: int, content: bytes, headers: Mapping[str, str]) -> Answer:
-    """Return what a 2xx body answers. Raises Unanswered."""
+def read_answer(route: str, status: int, content: bytes, headers: Mapping[str, str], key: str = "") -> Answer:
+    """Return what a 2xx body answers. Raises Unanswered, without the key in its words."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         text, value, holes = _read_body(content, kind)
@@ -37,7 +37,7 @@ def read_answer(route: str, status: int, content: bytes, headers: Mapping[str, s
         message = f"the server answered in {shorten(kind)}" if another else "it was cut off or garbled"
         failure = Failure("invalid_answer", f"the server's answer is not JSON: {message}", status)
         raise Unanswered(failure, passing=not another) from None
-    _refuse_what_is_none(status, text, value)
+    _refuse_what_is_none(status, text, value, key)
     if holes and route not in routes.GENERATING and _lacks_numbers(value):
         message = "the server's answer holds numbers that are none (NaN or infinity)"
         raise Unanswered(Failure("invalid_answer", message, status), passing=False)
@@ -48,11 +48,11 @@ def _answer(status: int, text: str, value: Any, headers: Mapping[str, str]) -> A
     return Answer(status, text, value, headers.get("x-request-id") or f"req_{uuid.uuid4().hex}")
 
 
-def _refuse_what_is_none(status: int, text: str, value: Any) -> None:
+def _refuse_what_is_none(status: int, text: str, value: Any, key: str) -> None:
     """Raise Unanswered for a body that is no answer whatever was asked."""
     if isinstance(value, dict):
         if _means_error(value):
-            raise _error_inside(status, text, value)
+            raise _error_inside(status, refusals.hide_key(text, key), value, key)
         waits = str(value.get("status")).lower() in _WAITS or status == 202
         if waits and not any(value.get(name) for name in _RESULTS):
             told = (
@@ -108,11 +108,11 @@ def _means_error(value: dict[str, Any]) -> bool:
     return bool(value.get("error")) and not any(value.get(name) for name in _RESULTS)
 
 
-def _error_inside(status: int, text: str, value: dict[str, Any]) -> Unanswered:
+def _error_inside(status: int, text: str, value: dict[str, Any], key: str) -> Unanswered:
     inner = value["error"] if isinstance(value.get("error"), dict) else value
     told = inner.get("code")
     own = told if isinstance(told, int) and 400 <= told < 600 else None
-    words = refusals.describe(value)
+    words = refusals.hide_key(refusals.describe(value), key)
     if own is None and "validation" in (
         inner.get("error_type"),
         words.lower().partition(" error")[0].rpartition(" ")[2],

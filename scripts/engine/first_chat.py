@@ -63,7 +63,7 @@ def post(address: Address, route: str, body: dict[str, Any], timeout: float = PR
             raise
         return {"choices": [{}]}  # an event stream that nobody asked for, which rows read
     if isinstance(answer, dict) and answer.get("error") and not answer.get("choices"):  # as LM Studio and gateways do
-        words = refusals.describe(answer)
+        words = refusals.hide_key(refusals.describe(answer), address.key)
         raise Refused(404 if "endpoint" in words else 500, words)
     return answer
 

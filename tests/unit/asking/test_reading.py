@@ -16,6 +16,7 @@ from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 SUBTITLES = "1\n00:00:00,000 --> 00:00:01,000\nHello.\n"
 AUDIO = "/v1/audio/transcriptions"
+KEY = "sk-NobodySees"
 
 
 def stream(*events: Any, end: str = "data: [DONE]\n\n") -> bytes:
@@ -23,12 +24,12 @@ def stream(*events: Any, end: str = "data: [DONE]\n\n") -> bytes:
 
 
 def read(content: bytes, route: str = CHAT, **headers: str) -> Answer:
-    return read_answer(route, 200, content, headers)
+    return read_answer(route, 200, content, headers, KEY)
 
 
 def unanswered(content: bytes, route: str = CHAT, status: int = 200, **headers: str) -> Unanswered:
     with pytest.raises(Unanswered) as raised:
-        read_answer(route, status, content, headers)
+        read_answer(route, status, content, headers, KEY)
     return raised.value
 
 
@@ -155,6 +156,14 @@ def test_an_embedding_with_a_hole_is_told_and_not_asked_again() -> None:
 def test_a_validation_error_under_200_is_the_request_s() -> None:
     failed = unanswered(b'{"error": "Input validation error: too long", "error_type": "validation"}')
     assert (failed.failure.code, failed.failure.status, failed.passing) == ("invalid_request", 422, False)
+
+
+@pytest.mark.parametrize("code", [401, None])
+def test_the_key_is_not_in_an_error_under_200_that_repeats_it(code: int | None) -> None:
+    body = {"error": {"message": f"Incorrect API key provided: {KEY}.", "code": code}, "given": KEY}
+    failure = unanswered(json.dumps(body).encode()).failure
+    assert "Incorrect API key provided: ***." in failure.message
+    assert "NobodySees" not in failure.message + failure.body
 
 
 def test_the_key_is_not_in_the_words_that_repeat_it() -> None:
