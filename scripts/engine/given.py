@@ -53,16 +53,24 @@ class NotReady(ServerError):
         self.after, self.fails = after, fails
 
 
+class _Denied(ServerError):
+    """The server refuses whoever asks."""
+
+
 class _NotHere(ServerError):
     """No API answers below this base."""
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """What came of asking for the models: the list, or why there is none."""
+    """What came of asking for the models: the list, or why there is none.
+
+    `unready` is there where the server says that it is not ready, which a first answer refutes.
+    """
 
     listed: Listed = field(default_factory=Listed)
     reason: str = ""
+    unready: NotReady | None = None
 
 
 def await_given(
@@ -118,7 +126,7 @@ def ask_given(address: Address, model: str) -> Served:
     if not models.listed.find(model):  # the list may not have all
         names = served.names and served.names | {model}
         served = Served(model, names=names)
-    proven = _prove(address, served, models.listed)
+    proven = _prove(address, served, models)
     answered = _list_routes(address)
     _tell(proven, model, models)
     return replace(proven, routes=answered, chat=proven.chat and (not answered or routes.CHAT in answered))
@@ -136,7 +144,7 @@ def _tell(proven: Served, model: str, models: _List) -> None:
 
 
 def _ask_models(address: Address) -> _List:
-    """Return the server's list of models. Raises NotReady for a server that is not awake, ServerError for no server."""
+    """Return the server's list of models. Raises NotReady where nobody listens yet, ServerError for no server."""
     try:
         listed = read_models(address.get("/v1/models"))
     except urllib.error.HTTPError as error:
@@ -146,9 +154,10 @@ def _ask_models(address: Address) -> _List:
             raise ServerError(
                 f"{_at(address)} answers elsewhere (HTTP {refused.status}): set ServerUrl to {where}"
             ) from None
-        if refused.status == HTTPStatus.SERVICE_UNAVAILABLE:
-            raise NotReady(f"{_at(address)} is not ready (HTTP 503: {refused.words})", refused.after) from None
-        return _List(reason=f"HTTP {refused.status}: {refused.words}")
+        unready = refused.status == HTTPStatus.SERVICE_UNAVAILABLE
+        reason = f"HTTP {refused.status}: {refused.words}"
+        waits = NotReady(f"{_at(address)} is not ready ({reason})", refused.after)
+        return _List(reason=reason, unready=waits if unready else None)
     except ValueError:  # no JSON, which a first request may find, too
         return _List(reason="it is no JSON")
     except UNREADABLE as error:
@@ -185,12 +194,21 @@ def _list_routes(address: Address) -> frozenset[str]:
         return frozenset()
 
 
-def _prove(address: Address, served: Served, listed: Listed) -> Served:
+def _prove(address: Address, served: Served, models: _List) -> Served:
     """Return what the server serves, once a first request was answered. Raises ServerError."""
+    try:
+        return _ask_first(address, served, models)
+    except (NotReady, _Denied):
+        raise
+    except ServerError as error:
+        raise models.unready or error from None
+
+
+def _ask_first(address: Address, served: Served, models: _List) -> Served:
     try:
         chats = first_chat.try_chat(address, served.model)
         if not chats.able:
-            _prove_otherwise(address, served.model, listed, chats)
+            _prove_otherwise(address, served.model, models, chats)
         elif not (isinstance(chats.body, dict) and chats.body.get("choices")):
             raise _NotHere(f"What answers at {shown(address.url)} is no OpenAI-compatible server")
         return read_chat(chats, served)
@@ -205,8 +223,11 @@ def _prove(address: Address, served: Served, listed: Listed) -> Served:
         raise ServerError(f"No OpenAI-compatible server answers at {shown(address.url)}: {error}") from None
 
 
-def _prove_otherwise(address: Address, model: str, listed: Listed, chats: first_chat.Chats) -> None:
+def _prove_otherwise(address: Address, model: str, models: _List, chats: first_chat.Chats) -> None:
     """See whether a model that refused to chat is there. Raises ServerError where it is not."""
+    listed = models.listed
+    if models.unready:
+        raise models.unready
     if refusals.lacks_model(chats.words):
         raise _no_such_model(address, model, listed, chats.words)
     if listed.find(model) or chats.status not in _ELSEWHERE:
@@ -233,9 +254,9 @@ def _explain(address: Address, refused: Refused) -> ServerError:
     """Return the error of a server that refuses whoever asks, or that is not ready."""
     what = f"{_at(address)} answered HTTP {refused.status}: {refused.words}"
     if refusals.is_used_up(refused.status, refused.words):
-        return ServerError(f"{what}. The account of its key has nothing left: add credit or raise its quota")
+        return _Denied(f"{what}. The account of its key has nothing left: add credit or raise its quota")
     if refused.status in (401, 403):
-        return ServerError(f"{what}. It wants a key: set ServerKeySecretId, or OPENAI_API_KEY on the worker")
+        return _Denied(f"{what}. It wants a key: set ServerKeySecretId, or OPENAI_API_KEY on the worker")
     if refused.status < 500 and refused.status not in (408, 425, 429):
         return ServerError(what)
     return NotReady(what, refused.after, fails=refused.status in _FAILING and "load" not in refused.words.lower())

@@ -7,15 +7,19 @@ with requests in flight (which is for the caller to say, by `end_stuck`). A serv
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 import urllib.error
+from collections.abc import Callable
+from http.client import OK
 from pathlib import Path
 
-from engine.address import UNREADABLE, Address
+from engine.address import ANSWER_SECONDS, UNREADABLE, Address
 from engine.cause import explain, quote_tail, read_log
 from engine.loading import follow, name_copy
 from engine.note import Engine, Load, Note, Request, ServerError, ServerGone, State, load_note, send_request
+from engine.routes import CHAT
 from host import runner
 from host.processes import KILL_SECONDS
 from host.transfer import shown
@@ -23,8 +27,10 @@ from host.transfer import shown
 SETTLE_SECONDS = 3.0  # a dying server closes its connections before its process ends
 END_SECONDS = KILL_SECONDS + 30.0  # for the supervisor to end an engine
 AWAY_SECONDS = 300.0  # how long a server that somebody else runs may be away, if it may take that long to start
+AWAY_POLL_SECONDS = 0.5  # between two looks at such a server
 POLL_SECONDS = 0.1
 JOIN_SECONDS = 0.5  # between two looks at a copy that loads
+_NOBODY = frozenset({502, 503, 504})  # what a gateway says for a server that is not there
 
 
 class Watch:
@@ -163,7 +169,7 @@ class Watch:
         seconds = min(AWAY_SECONDS, self._note.settings.start_timeout)
         runner.say(f"the server at {shown(self.url)} does not answer; it is given {seconds:.0f} s to come back")
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not self._abandoned.wait(POLL_SECONDS):
+        while time.monotonic() < end and not self._abandoned.wait(AWAY_POLL_SECONDS):
             if self._answers():
                 runner.say("the server answers again")
                 return self.url
@@ -171,10 +177,22 @@ class Watch:
 
     def _answers(self) -> bool:
         """Tell whether a given server answers: it may have neither /health nor a list of models, and still say so."""
+        listed = self._ask(lambda: self._address.read("/v1/models"))
+        if listed not in _NOBODY:
+            return listed is not None
+        model = self._engine.served.model if self._engine.served else self._note.settings.model
+        asked = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+        return self._ask(lambda: self._address.post(CHAT, asked, ANSWER_SECONDS)) not in {*_NOBODY, None}
+
+    @staticmethod
+    def _ask(send: Callable[[], object]) -> int | None:
+        """Return the status that a request is answered with, None where there is no answer."""
         try:
-            self._address.read("/v1/models")
+            send()
         except urllib.error.HTTPError as error:
-            return error.code not in (502, 503, 504)
+            return error.code
+        except json.JSONDecodeError:
+            return OK
         except UNREADABLE:
-            return False
-        return True
+            return None
+        return OK

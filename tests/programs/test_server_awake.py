@@ -30,12 +30,14 @@ def well(request: Scripted) -> None:
     "steps",
     [
         [status(503, LOADING)] * 2,
-        [status(503, b'{"error": "no healthy upstream"}', Retry_After="1")],
+        [status(503, b'{"error": "no healthy upstream"}', Retry_After="1")] * 2,
+        [status(503, LOADING), status(404, b'{"error": "model not found"}')],
+        [status(503, LOADING), *[status(400, b'{"error": "try later"}')] * 2],
         [status(502, b"<html>502</html>")] * 2,
         [status(504, b"")] * 4,
         [status(200, b'{"data": [{"id": "fake"}]}'), status(503, LOADING)],
     ],
-    ids=["loading", "from nothing", "a gateway", "a slow gateway", "its models first"],
+    ids=["loading", "from nothing", "no model yet", "no chat yet", "a gateway", "a slow gateway", "its models first"],
 )
 def test_a_server_that_is_still_waking_up_is_waited_for(steps: list[Step], tmp_path: Path) -> None:
     with scripted(*steps, well) as server:
@@ -60,7 +62,7 @@ def test_a_server_that_never_wakes_up_is_told_with_its_last_words_and_the_parame
     with scripted(status(503, LOADING)) as server:
         start = Session(tmp_path, rows(["a"]), server.base).start(server_start_timeout_seconds="2")
         start.refused("Loading model", "ServerStartTimeoutSeconds")
-        assert len(server.seen) <= 4
+        assert len(server.seen) <= 6, "the list and a first request, in three looks"
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,17 @@ def test_a_key_that_the_server_repeats_is_not_shown(tmp_path: Path) -> None:
         session = Session(tmp_path, rows(["a"]), server.base)
         session.environment["OPENAI_API_KEY"] = "sk-NobodySees"
         assert "NobodySees" not in session.start().text
+
+
+def test_a_key_that_an_error_under_200_repeats_is_not_shown_or_kept(tmp_path: Path) -> None:
+    body = b'{"error": {"message": "Your key sk-NobodySees has no access to this", "code": 403}}'
+    with FakeServer(lambda asked: Fault(body=body) if asked.text == "a" else None, key="sk-NobodySees") as server:
+        session = Session(tmp_path, rows("ab"), server.url)
+        session.environment["OPENAI_API_KEY"] = "sk-NobodySees"
+        said = [step().check().text for step in (session.start, session.chunk, session.aggregate)]
+    assert "NobodySees" not in "".join(said).replace("openjd_redacted_env: VLLM_API_KEY=sk-NobodySees", "")
+    assert "NobodySees" not in json.dumps(session.written())
+    assert "Your key *** has no access" in json.dumps(session.written())
 
 
 def test_a_redirect_is_refused_with_the_address_to_set(tmp_path: Path) -> None:
@@ -144,7 +157,9 @@ def test_a_first_answer_proves_a_model_whatever_the_list_looks_like(listed: obje
     assert outcome(session.written()[0]) == "echo: a"
 
 
-@pytest.mark.parametrize("page", [Fault(404, b"{}"), Fault(500, b"no"), Fault(403, b"{}"), Fault(body=b"<html>")])
+@pytest.mark.parametrize(
+    "page", [Fault(404, b"{}"), Fault(500, b"no"), Fault(403, b"{}"), Fault(503, b"no"), Fault(body=b"<html>")]
+)
 def test_a_server_without_a_list_of_models_is_used_and_found_again(page: Fault, tmp_path: Path) -> None:
     """The list is also how a server that went away is looked for."""
     with FakeServer(lambda asked: Fault(wire="reset") if asked.text == "a" and asked.nth == 1 else None) as server:
