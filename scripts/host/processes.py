@@ -93,6 +93,12 @@ def find_family(leader: Process, mark: str) -> set[int]:
     return _with_descendants(found, table)
 
 
+def find_marked(mark: str) -> set[int]:
+    """Return the live processes that carry `mark` (NAME=value) in their environment, and what they started."""
+    table = _read_all()
+    return _with_descendants({pid for pid in table if _has_mark(pid, mark)}, table)
+
+
 def find_descendants() -> set[int]:
     """Return the live processes that this program started, and those that they started."""
     return _with_descendants({os.getpid()}, _read_all()) - {os.getpid()}

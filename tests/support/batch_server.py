@@ -5,6 +5,7 @@ As a program it is batch_api.py on this machine, which finds openjd and the work
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from support.local_machine import variables
 
 KEY = "sk-test"  # clients refuse to start without one
 READY = "listening on "
+JOBS_PYTHON = "TEST_JOBS_PYTHON"  # the variable that names another Python for the jobs, such as one with real vLLM
 
 
 @dataclass
@@ -56,15 +58,20 @@ class BatchServer:
         """Kill the program as hard as can be."""
         assert self.process
         self.process.kill()
-        self.process.wait()
+        self._forget()
 
     def stop(self) -> None:
         """End the program as a service manager does."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(120)
-        if self.process and self.process.stdout:
-            self.process.stdout.close()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Wait for the program's end."""
+        assert self.process
+        assert self.process.stdout
+        self.process.wait()
+        self.process.stdout.close()
 
 
 @contextmanager
@@ -86,5 +93,5 @@ def wait_for(read: Any, holds: Any) -> Any:
 
 
 if __name__ == "__main__":
-    setup_env.environment = lambda kind: Path(sys.executable)
+    setup_env.environment = lambda kind: Path(os.environ.get(JOBS_PYTHON, sys.executable))
     sys.exit(batch_api.main())

@@ -20,7 +20,6 @@ from batches.backend import BackendError, Ended, Job, Watch
 from batches.engines import Engines
 from checking import sizes
 from host import files, processes
-from host.processes import Process
 from local.local_job import Machine
 from submission import merging
 from submission.arrivals import Arrivals
@@ -31,7 +30,6 @@ LOOK_SECONDS = 1.0  # between two looks at a job
 DROP_LOOKS = 10  # after which a cancelled job's answers in flight are no longer waited for
 END_SECONDS = 20.0  # for a job of a program that was killed to keep what it has
 MARK = "VLLM_BATCH_API_JOB"  # the variable by which a job's processes are found again
-_NOBODY = Process(0, "")
 _FAILED = re.compile(r"openjd_fail: (.+)")
 _LOG_END = 1 << 16  # bytes in which the reason of a failure stands
 
@@ -49,7 +47,7 @@ class LocalJobs:
     def run(self, job: Job, reference: str, note: Callable[[str], None], watch: Watch) -> Ended:
         """Run a job to its end: the lines of it that have no answer yet."""
         if reference:
-            processes.end_all(lambda: processes.find_family(_NOBODY, f"{MARK}={job.name}"), END_SECONDS)
+            processes.end_all(lambda: processes.find_marked(f"{MARK}={job.name}"), END_SECONDS)
         given = frozenset(sizes.NAMES) & job.parameters.keys()
         request = Request(dict(job.parameters), given)
         Path(job.parameters["OutputDir"]).mkdir(parents=True, exist_ok=True)

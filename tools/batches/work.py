@@ -41,7 +41,7 @@ class Work:
         self._batches, self._backend, self._models, self._faces = batches, backend, models, faces
         self._preparing = ThreadPoolExecutor(PREPARING, "prepare")
         self._running = ThreadPoolExecutor(backend.slots, "run")
-        self._stopping = threading.Event()
+        self._stopping, self._finalizing = threading.Event(), threading.Lock()
         self._tries: dict[str, int] = {}
 
     def start(self) -> None:
@@ -187,20 +187,23 @@ class Work:
 
     def _finalize(self, name: str) -> None:
         """Make of the job's results what the clients get, and end the batch."""
-        batch = self._batches.get(name)
-        if batch is None or batch.state != State.FINALIZING:
-            return
-        place, face = self.place(name), self._faces[batch.face]
+        with self._finalizing:  # a cancel and a start may both come here
+            batch = self._batches.get(name)
+            if batch is not None and batch.state == State.FINALIZING:
+                self._deliver(batch)
+
+    def _deliver(self, batch: Batch) -> None:
+        place, face = self.place(batch.id), self._faces[batch.face]
         end = _choose_end(batch, place)
         if end == State.FAILED:
-            self._fail(name, batch.why or "the job left no results")
+            self._fail(batch.id, batch.why or "the job left no results")
             return
         delivered = face.deliver(batch, place, end)
         if end == State.EXPIRED and not delivered.unasked:
             end = State.COMPLETED
         counts: dict[str, Any] = {"succeeded": delivered.succeeded, "failed": delivered.failed}
         with self._batches.store.change():
-            ended = self._batches.change(name, (State.FINALIZING,), end, results=dict(delivered.results), **counts)
+            ended = self._batches.change(batch.id, (State.FINALIZING,), end, results=dict(delivered.results), **counts)
             if ended:
                 face.settle(ended)
 

@@ -87,3 +87,18 @@ input()
         program.kill()
     while tied.runs():
         pass
+
+
+def test_only_what_carries_a_mark_is_found_by_it_and_what_that_started() -> None:
+    inner = f"import subprocess; subprocess.run([{sys.executable!r}, '-c', 'print(1, flush=True); input()'], env={{}})"
+    with subprocess.Popen(
+        [sys.executable, "-c", inner], env={"A_MARK": "7"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as marked:
+        assert marked.stdout
+        marked.stdout.readline()
+        found = processes.find_marked("A_MARK=7")
+        assert marked.pid in found
+        assert len(found) == 2
+        assert processes.find_marked("A_MARK=none") == set()
+        assert marked.stdin
+        marked.stdin.write(b"\n")
