@@ -16,7 +16,15 @@ from page.writer import Page as Results
 from page.writer import PageRow
 from support.pages.page_gallery import gallery
 from support.pages.page_rows import page_row, summary
-from support.pages.results_page import make_page, opened, saved_bytes, search, wait_for_count, wait_for_line
+from support.pages.results_page import (
+    make_page,
+    open_charts,
+    opened,
+    saved_bytes,
+    search,
+    wait_for_count,
+    wait_for_line,
+)
 from support.tables import failure, result, table
 
 pytestmark = pytest.mark.browser
@@ -78,6 +86,7 @@ def test_a_heading_sorts_and_sorts_the_other_way(chromium: Browser, reviews_page
 
 def test_a_bar_of_a_label_shows_its_rows(chromium: Browser, reviews_page: Path) -> None:
     with opened(chromium, reviews_page) as page:
+        open_charts(page)
         page.click(".chart:has(strong:text-is('sentiment')) button:has-text('mixed')")
         wait_for_count(page, "19 of 60 rows")
         assert page.locator("#chips bdi").all_inner_texts() == ["sentiment = mixed"]
@@ -87,6 +96,7 @@ def test_a_bar_of_a_label_shows_its_rows(chromium: Browser, reviews_page: Path) 
 
 def test_items_of_lists_are_counted_and_filtered(chromium: Browser, reviews_page: Path) -> None:
     with opened(chromium, reviews_page) as page:
+        open_charts(page)
         page.click(".chart:has(strong:text-is('topics')) button:has-text('service')")
         wait_for_count(page, "20 of 60 rows")
 
@@ -94,12 +104,14 @@ def test_items_of_lists_are_counted_and_filtered(chromium: Browser, reviews_page
 def test_numbers_have_a_histogram_whose_bars_hold_what_they_say(chromium: Browser, reviews_page: Path) -> None:
     with opened(chromium, reviews_page, "#answer.min=score%3D2&answer.below=score%3D3") as page:
         wait_for_count(page, "8 of 60 rows")
+        open_charts(page)
         assert page.locator(".chart:has(strong:text-is('score')) svg").count() == 1
         assert page.locator("#chips .on bdi").all_inner_texts() == ["score ≥ 2", "score < 3"]
 
 
 def test_a_cross_table_counts_an_answer_against_a_column_of_ones_own(chromium: Browser, reviews_page: Path) -> None:
     with opened(chromium, reviews_page) as page:
+        open_charts(page)
         page.select_option(".cross select >> nth=1", "field:stars")
         grid = page.locator(".cross tr").evaluate_all(
             "all => all.map(row => [...row.children].map(cell => cell.innerText))"

@@ -56,7 +56,9 @@ def test_two_runs_pair_by_line_and_their_differences_are_marked(
     with opened(chromium, prompts_page) as page:
         drop(page, other, "Compare with it")
         page.wait_for_selector("#compare:not([hidden])")
-        assert "60 pairs: 2 differ, 58 are the same" in page.locator("#compare").inner_text()
+        assert (
+            "60 pairs: 2 answers differ, 0 rows were changed, 58 are the same" in page.locator("#compare").inner_text()
+        )
         page.click("text=Differences only")
         wait_for_count(page, "2 of 60 rows")
         assert lines_shown(page) == [2, 30]
@@ -72,9 +74,11 @@ def test_rows_in_another_order_pair_by_id(chromium: Browser, prompts_page: Path,
     with opened(chromium, prompts_page) as page:
         drop(page, other, "Compare with it")
         page.wait_for_selector("#compare:not([hidden])")
-        assert "60 pairs: 1 differ" in page.locator("#compare").inner_text()
+        assert "60 pairs: 1 answer differs" in page.locator("#compare").inner_text()
         page.select_option("#compare select", "line")
-        page.wait_for_function("() => !document.getElementById('compare').textContent.includes('60 pairs: 1 differ')")
+        page.wait_for_function(
+            "() => !document.getElementById('compare').textContent.includes('60 pairs: 1 answer differs')"
+        )
 
 
 def test_lines_of_an_output_pair_with_the_rows_of_a_range_in_their_order(chromium: Browser, tmp_path: Path) -> None:
@@ -94,11 +98,73 @@ def test_an_earlier_page_can_be_compared_with(chromium: Browser, prompts_page: P
     with opened(chromium, prompts_page) as page:
         drop(page, earlier, "Compare with it")
         page.wait_for_selector("#compare:not([hidden])")
-        assert (
-            "40 pairs: 0 differ, 40 are the same; 20 only here, 0 only there" in page.locator("#compare").inner_text()
-        )
+        assert "40 are the same; 20 only here, 0 only there" in page.locator("#compare").inner_text()
+        page.click("text=Rows only here")
+        wait_for_count(page, "20 of 60 rows")
         page.click("text=Stop comparing")
         page.wait_for_selector("#compare", state="hidden")
+
+
+def test_a_row_that_was_changed_is_no_answer_that_differs(
+    chromium: Browser, prompts_page: Path, tmp_path: Path
+) -> None:
+    lines = [json.loads(row.output) for row in prompt_rows(60)]
+    lines[4] |= {"topic": "mended"}
+    lines[7] |= {"prompt": "Explain bees.", "generated_text": "They hum."}
+    lines += [{"id": "new", "prompt": "One more?", "generated_text": "Only over there."}]
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with opened(chromium, prompts_page) as page:
+        drop(page, other, "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        assert "0 answers differ, 2 rows were changed, 58 are the same; 0 only here, 1 only there" in (
+            page.locator("#compare").inner_text()
+        )
+        page.click("text=Changed rows only")
+        wait_for_count(page, "2 of 60 rows")
+        assert lines_shown(page) == [5, 8]
+        page.click("#list [data-line='8']")
+        wait_for_line(page, 8)
+        assert "The row itself was changed" in page.locator("#body .asked").inner_text()
+        assert "bees" in " ".join(page.locator("#body .asked ins").all_inner_texts())
+        page.click("text=1 row only there")
+        page.wait_for_selector(".lacking li")
+        assert page.locator(".lacking").inner_text() == "Line 61 new One more? → Only over there."
+
+
+def test_lines_that_do_not_repeat_what_was_asked_are_compared_by_their_answers(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    rand = random.Random(3)
+    asked = json.dumps({"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": []}})
+    body = {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}
+    line = {"id": "x", "custom_id": "a", "response": {"status_code": 200, "body": body}, "error": None}
+    path = make_page(tmp_path, [page_row(1, line, rand, dialect="openai", given=asked.encode())])
+    (tmp_path / "other.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with opened(chromium, path) as page:
+        drop(page, tmp_path / "other.jsonl", "Compare with it")
+        page.wait_for_selector("#compare:not([hidden])")
+        assert "1 pair: 0 answers differ, 0 rows were changed, 1 are the same" in page.locator("#compare").inner_text()
+
+
+LEAVES = "() => dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+
+
+def test_votes_are_not_lost_without_a_question(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:
+    with opened(chromium, prompts_page, "#row=1") as page:
+        drop(page, other_run(tmp_path / "other.jsonl", {}), "Compare with it")
+        page.wait_for_selector(".votes")
+        assert page.evaluate(LEAVES)
+        page.keyboard.press("1")
+        wait_for_line(page, 2)
+        assert not page.evaluate(LEAVES)
+        page.click("text=Stop comparing")
+        page.click("dialog[open] button:text-is('Cancel')")
+        assert page.locator("#compare").is_visible()
+        page.click("text=Stop comparing")
+        assert b'"vote":"left"' in saved_bytes(page, "dialog[open] button:text-is('Save them')")
+        page.wait_for_selector("#compare", state="hidden")
+        assert page.evaluate(LEAVES)
 
 
 def test_votes_are_given_by_key_and_saved(chromium: Browser, prompts_page: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from support.pages.kinds_of_prompt_rows import ARABIC, CHINESE
 from support.pages.page_gallery import gallery, kinds
 from support.pages.page_rows import page_row, prompt_rows, summary
-from support.pages.results_page import drop, make_page, opened, wait_for_line
+from support.pages.results_page import drop, lines_shown, make_page, open_charts, opened, wait_for_count, wait_for_line
 
 pytestmark = pytest.mark.browser
 
@@ -66,6 +66,8 @@ def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(
     chromium: Browser, prompts_page: Path
 ) -> None:
     with opened(chromium, prompts_page) as page:
+        assert page.locator("#chartnames").inner_text() == ": Finish reasons, Answer lengths, Rows over time, Latency"
+        open_charts(page)
         titles = page.locator("#charts figcaption strong").all_inner_texts()
         assert titles == ["Finish reasons", "Answer lengths", "Rows over time", "Latency"]
         assert page.locator(".lane .name").all_inner_texts() == ["session-1", "session-2", "session-3"]
@@ -75,6 +77,7 @@ def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(
 
 def test_a_click_on_a_chart_filters_the_rows(chromium: Browser, prompts_page: Path) -> None:
     with opened(chromium, prompts_page) as page:
+        open_charts(page)
         page.click("#charts button:has-text('length')")
         page.wait_for_function("() => location.hash.includes('finish=length')")
         assert " of 300 rows" in page.locator("#count").inner_text()
@@ -82,6 +85,7 @@ def test_a_click_on_a_chart_filters_the_rows(chromium: Browser, prompts_page: Pa
 
 def test_embeddings_are_numbers_a_picture_and_a_map(chromium: Browser, gallery_page: Path) -> None:
     with opened(chromium, gallery_page, f"#row={len(NAMES) + 1}") as page:
+        open_charts(page)
         page.wait_for_selector("#charts .map")
         assert page.locator("#charts .map .dot").count() == 40
         wait_for_line(page, len(NAMES) + 1)
@@ -260,6 +264,37 @@ def test_a_row_made_of_another_dialect_s_line_shows_its_own_answer_also_when_it_
         (tmp_path / "output.jsonl").write_bytes(json.dumps({**line, "generated_text": "of later"}).encode() + b"\n")
         drop(page, tmp_path / "output.jsonl", "Open its rows here")
         page.wait_for_selector(".given >> text=of later")
+
+
+def test_the_answers_are_on_the_first_screen(chromium: Browser, tmp_path: Path) -> None:
+    with opened(chromium, make_page(tmp_path, prompt_rows(30, failed=frozenset()))) as page:
+        places = page.locator("#list .row").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert sum(place <= 768 for place in places) >= 5
+
+
+def test_the_headline_counts_answers_that_help_nobody(chromium: Browser, tmp_path: Path) -> None:
+    texts = ["I cannot say."] * 12 + [f"Answer {n}." for n in range(8)]
+    rand = random.Random(1)
+    rows = [page_row(n, {"prompt": "p", "generated_text": text}, rand) for n, text in enumerate(texts, 1)]
+    counts = {"truncated": 2, "empty": 3, "refused": 1, "repeated": {"rows": 12, "line": 1}}
+    with opened(chromium, make_page(tmp_path, rows, **counts)) as page:
+        headline = page.locator(".outcome .headline").inner_text()
+        assert headline == "All 20 rows answered, 2 cut off, 3 empty, 1 refused"
+        page.click("text=12 with one answer")
+        wait_for_count(page, "12 of 20 rows")
+        assert lines_shown(page)[:3] == [1, 2, 3]
+        page.reload()
+        wait_for_count(page, "12 of 20 rows")
+        assert page.locator("#chips bdi").all_inner_texts() == ["The same answer as line 1"]
+
+
+def test_a_browser_that_cannot_read_the_script_is_told_so(chromium: Browser, prompts_page: Path) -> None:
+    profile = chromium.new_context(java_script_enabled=False)
+    page = profile.new_page()
+    page.goto(prompts_page.as_uri())
+    page.wait_for_selector("#old", state="visible")
+    assert "too old" in page.locator("#old").inner_text()
+    profile.close()
 
 
 def test_a_browser_that_cannot_unpack_rows_says_so(chromium: Browser, prompts_page: Path) -> None:

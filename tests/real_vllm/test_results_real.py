@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.pages.results_page import drop, lines_shown, opened, saved_bytes, search, wait_for_count, wait_for_line
+from support.pages.results_page import (
+    drop,
+    lines_shown,
+    open_charts,
+    opened,
+    saved_bytes,
+    search,
+    wait_for_count,
+    wait_for_line,
+)
 from support.real_jobs import RealServer, Result, openai_line, short_folder
 
 pytestmark = [pytest.mark.vllm, pytest.mark.browser]
@@ -65,6 +74,7 @@ def test_the_overview_agrees_with_the_summary(chromium: Browser, runs: tuple[Res
         top = page.locator("#overview").inner_text()
         assert f"{told['succeeded']} of {len(ROWS)} rows answered" in top
         assert f"{len(FAILED)} failed rows" in top
+        open_charts(page)
         assert page.locator("#charts figcaption strong").all_inner_texts() == [
             "Finish reasons",
             "Answer lengths",
@@ -159,6 +169,7 @@ def test_real_embeddings_scores_and_ranks_are_shown_as_what_they_are(chromium: B
         result = server.job("encoded", lines)
         assert result.summary["failed"] == 0, result.rows
         with opened(chromium, page_of(result)) as page:
+            open_charts(page)
             page.wait_for_selector("#charts .map")
             assert page.locator("#charts .map .dot").count() == 6
             assert "Dimensions\n384" in answer_of(page, 1)

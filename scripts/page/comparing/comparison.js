@@ -1,10 +1,19 @@
-// Two runs side by side: rows pair by line or by id, differences are marked, and a summary says how the runs differ.
+// Two runs side by side: rows pair by line or by id, and each is told as the same, as a row whose answer differs, as a row
+// that was changed itself, or as one that a single side has.
+
+/** What the list may be narrowed to, as the chip says it. */
+export const COMPARED = { differs: "Differences only", changed: "Changed rows only", here: "Rows only here" };
 
 export class Comparison {
   /** `left` is this page's store, `right` the dropped one; `held` says how many of its rows this page holds. */
   constructor(left, right, name, held) {
-    Object.assign(this, { left, right, name, held, votes: new Map() });
+    Object.assign(this, { left, right, name, held, votes: new Map(), saved: true });
     this.pair(this.looksPaired());
+  }
+
+  vote(at, value) {
+    this.votes.set(at, value);
+    this.saved = false;
   }
 
   /** Ids where every row of both has one and they meet, else lines. */
@@ -34,19 +43,32 @@ export class Comparison {
     return [ranks, this.right.line];
   }
 
-  /** Whether the two answers of a row differ; a row that the other run lacks does. */
-  differs(at) {
+  /** How a row differs: "here" where the other run lacks it, "changed" where it was itself, "differs" where its answer does, "". */
+  kind(at) {
+    const { left, right } = this;
     const other = this.pairs[at];
-    return (
-      other < 0 ||
-      this.left.sum[at] !== this.right.sum[other] ||
-      this.left.name("status", at) !== this.right.name("status", other)
-    );
+    if (other < 0) return "here";
+    const [own, others] = [left.own[at], right.own[other]];
+    if (own !== others && own === own && others === others) return "changed"; // NaN: this side does not tell what was asked
+    const same = left.sum[at] === right.sum[other] && left.name("status", at) === right.name("status", other);
+    return same ? "" : "differs";
+  }
+
+  /** Whether a row passes what the list is narrowed to. */
+  passes(at, narrowed) {
+    const kind = this.kind(at);
+    return narrowed === "differs" ? kind !== "" : kind === narrowed;
+  }
+
+  /** The rows of the other run that this one lacks. */
+  lacking() {
+    const paired = new Set(this.pairs);
+    return Array.from({ length: this.right.size }, (_, at) => at).filter((at) => !paired.has(at));
   }
 
   /** Figures over all pairs. */
   figures() {
-    const sums = { paired: 0, differ: 0, left: [0, 0, 0], right: [0, 0, 0] };
+    const sums = { paired: 0, differ: 0, changed: 0, left: [0, 0, 0], right: [0, 0, 0] };
     const add = (side, store, at) => {
       if (store.tokensOut[at] >= 0) ((side[0] += store.tokensOut[at]), side[1]++);
       if (store.name("status", at) !== "succeeded") side[2]++;
@@ -54,7 +76,9 @@ export class Comparison {
     for (let at = 0; at < this.left.size; at++) {
       if (this.pairs[at] < 0) continue;
       sums.paired++;
-      if (this.differs(at)) sums.differ++;
+      const kind = this.kind(at);
+      if (kind === "differs") sums.differ++;
+      if (kind === "changed") sums.changed++;
       add(sums.left, this.left, at);
       add(sums.right, this.right, this.pairs[at]);
     }

@@ -1,5 +1,6 @@
 // Votes between two answers: left, right or tie, by button or key, saved as JSONL.
-import { make } from "../kit/dom.js";
+import { byId, make, put } from "../kit/dom.js";
+import { plural } from "../kit/words.js";
 import { save } from "../views/toast.js";
 
 const VOTES = [
@@ -40,4 +41,30 @@ export function exportVotes(comparison) {
         }) + "\n",
     );
   save("votes.jsonl", "application/x-ndjson", lines);
+  comparison.saved = true;
+}
+
+/** Whether a comparison may go: at once where all its votes are saved, else when a person says so. */
+export async function mayDrop(comparison) {
+  if (!comparison || comparison.saved) return true;
+  const answer = await askAbout(comparison);
+  if (answer === "save") exportVotes(comparison);
+  return answer !== "";
+}
+
+function askAbout(comparison) {
+  const dialog = byId("ask");
+  const button = (value, text) =>
+    make("button", { type: "button", class: value === "save" ? "primary" : "", onclick: () => dialog.close(value) }, text);
+  return new Promise((resolve) => {
+    put(
+      dialog,
+      make("h2", { id: "asktitle" }, `${plural(comparison.votes.size, "vote")} not saved`),
+      make("p", {}, "They are gone when the comparison ends."),
+      make("div", { class: "buttons" }, button("save", "Save them"), button("drop", "Let them go"), button("", "Cancel")),
+    );
+    dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });
+    dialog.returnValue = "";
+    dialog.showModal();
+  });
 }

@@ -43,6 +43,8 @@ export function parseHash(hash) {
       const [name, ...rest] = value.split("=");
       query.fields.push({ of, how, name, value: rest.join("=") });
     }
+  const same = parseInt(parts.get("same"), 10);
+  if (Number.isFinite(same)) query.same = same;
   const sort = parts.get("sort") || "line";
   query.down = sort.startsWith("-");
   query.sort = sort.replace(/^-/, "");
@@ -61,6 +63,7 @@ export function formatHash(query, row) {
   }
   for (const { of = "field", how = "holds", name, value } of query.fields)
     parts.append(FIELD_PARTS.find((part) => part[0] === of && part[1] === how)[2], `${name}=${value}`);
+  if (query.same !== undefined) parts.set("same", query.same);
   if (query.sort !== "line" || query.down) parts.set("sort", (query.down ? "-" : "") + query.sort);
   if (row !== null) parts.set("row", row);
   return `#${parts}`;
@@ -78,6 +81,7 @@ export const isOpen = (query) =>
   !query.q &&
   !query.fields.length &&
   !query.compare &&
+  query.same === undefined &&
   !CHOICES.some((name) => query[name]) &&
   !RANGES.some((name) => `${name}.min` in query || `${name}.max` in query);
 
@@ -96,6 +100,10 @@ function testsOf(store, query) {
     if (high !== undefined) tests.push((at) => store[name][at] <= high);
   }
   for (const field of query.fields) tests.push(fieldTest(store, field));
+  if (query.same !== undefined) {
+    const sum = store.sum[store.find(query.same)];
+    tests.push((at) => store.sum[at] === sum);
+  }
   return tests;
 }
 

@@ -1,5 +1,7 @@
 // The text of rows, for searching and for telling whether two answers differ.
-import { asText, isNumber } from "../kit/exact.js";
+import { partsOf } from "./parts.js";
+import { asText, isNumber, toJson } from "../kit/exact.js";
+import { RULES } from "../kit/rules.js";
 
 const DEPTH = 12; // how far into nested values the search looks
 
@@ -61,6 +63,19 @@ export function checksum(view, kind) {
       : view.error
         ? view.error.code
         : asText(body.results ?? body.data ?? body.embedding ?? body.score ?? body.scores ?? body.label);
+  return digest(text);
+}
+
+/** A number that differs where rows differ in what they ask and hold of their own; NaN where a line does not tell. */
+export function ownSum(view, outputField) {
+  const { added = [] } = RULES.dialects[view.dialect] ?? {};
+  if (view.dialect === "none" || (view.dialect !== "prompt" && !added.length && !view.input)) return NaN;
+  if (view.input && view.dialect !== "prompt") return digest(toJson(view.asked ?? view.input));
+  const own = partsOf(view).own.filter(([name]) => name !== outputField); // an answer alone tells no end of the own fields
+  return digest(toJson(Object.fromEntries(own)));
+}
+
+function digest(text) {
   let sum = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193);
   return (sum >>> 0) * 0x100000 + (text.length & 0xfffff);

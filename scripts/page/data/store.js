@@ -4,7 +4,8 @@ import { readRow } from "./dialects.js";
 import { isSplit } from "./columns.js";
 import { classesOf, kindOf } from "./kinds.js";
 import { fieldsOf } from "./parts.js";
-import { checksum, searchBlock, searchText } from "./search.js";
+import { checksum, ownSum, searchBlock, searchText } from "./search.js";
+import { breathe } from "../kit/dom.js";
 import { asText } from "../kit/exact.js";
 import { RULES } from "../kit/rules.js";
 
@@ -142,6 +143,17 @@ export class Store {
     const data = await this.cache.get(this.blocks[this.block[at]].block);
     const [from, middle, end] = data.spans.subarray(this.place[at] * EDGES, this.place[at] * EDGES + 3);
     return { output: data.bytes.subarray(from, middle), input: data.bytes.subarray(middle, end) };
+  }
+
+  /** Fill the column `own`, by which rows are compared: what each asks and holds of its own. */
+  async readOwn() {
+    if (this.own) return;
+    const own = new Float64Array(this.size);
+    for (let at = 0; at < this.size; at++) {
+      own[at] = ownSum(await this.view(at), this.outputField);
+      if (at % 2000 === 1999) await breathe();
+    }
+    this.own = own;
   }
 
   name(column, at) {

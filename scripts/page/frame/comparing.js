@@ -4,10 +4,15 @@ import { drawCharts } from "./runs.js";
 import { change, held, refresh, state, summary } from "./state.js";
 import { Comparison } from "../comparing/comparison.js";
 import { comparePanel } from "../comparing/panel.js";
+import { mayDrop } from "../comparing/vote.js";
 import { byId, put } from "../kit/dom.js";
 import { plural } from "../kit/words.js";
 import { askWhat, isPage, readFile } from "../taking/drop.js";
 import { say } from "../views/toast.js";
+
+/** Ask before the page is left with votes that nobody saved. */
+export const keepVotes = () =>
+  addEventListener("beforeunload", (event) => state.comparison?.saved === false && event.preventDefault());
 
 /** Draw the panel of the comparison, while there is one. */
 export function drawComparison() {
@@ -25,8 +30,12 @@ export async function takeFile(file) {
       `Reading ${file.name}: ${plural(rows, "row")}${share === null ? "" : `, ${Math.round(share * 100)} %`}`);
   const store = await readFile(file, summary, progress);
   if (!store) return say(`${file.name} holds no rows`);
-  if (what === "compare") state.comparison = new Comparison(state.store, store, file.name, held);
-  else Object.assign(state, { store, comparison: null, at: -1, points: null });
+  if (!(await mayDrop(state.comparison))) return;
+  if (what === "compare") {
+    for (const side of [state.store, store]) await side.readOwn();
+    state.comparison = new Comparison(state.store, store, file.name, held);
+  }
+  if (what === "open") Object.assign(state, { store, comparison: null, at: -1, points: null });
   document.body.classList.toggle("foreign", what === "open");
   if (what === "open") drawCharts();
   state.query.compare = "";
@@ -35,13 +44,16 @@ export async function takeFile(file) {
   say(what === "compare" ? `Compared with ${file.name}` : `${plural(store.size, "row")} of ${file.name}`);
 }
 
-function repair(by) {
+async function repair(by) {
+  if (!(await mayDrop(state.comparison))) return drawComparison();
   state.comparison.pair(by);
   state.comparison.votes.clear();
+  state.comparison.saved = true;
   refresh().then(() => state.at >= 0 && openRow(state.at));
 }
 
-function stopComparing() {
+async function stopComparing() {
+  if (!(await mayDrop(state.comparison))) return;
   state.comparison = null;
   change({ compare: "" }).then(() => state.at >= 0 && openRow(state.at));
 }

@@ -1,6 +1,6 @@
 // Joins every button, key and file to what it does, and starts the page.
 import { chooseStatus, drawBars, showFilters, toggleFailed } from "./bars.js";
-import { drawComparison, takeFile } from "./comparing.js";
+import { drawComparison, keepVotes, takeFile } from "./comparing.js";
 import {
   answerText,
   closeAll,
@@ -33,9 +33,7 @@ async function update() {
   const words = wordsOf(state.query.q);
   performance.mark("query");
   const extra =
-    state.query.compare && state.comparison
-      ? (at) => (state.query.compare === "differs" ? state.comparison.differs(at) : state.comparison.votes.has(at))
-      : null;
+    state.query.compare && state.comparison ? (at) => state.comparison.passes(at, state.query.compare) : null;
   const rows = await runQuery(state.store, state.query, () => turn === state.turn, extra);
   if (!rows || turn !== state.turn) return;
   performance.measure("query", "query");
@@ -124,6 +122,7 @@ function connect() {
   addEventListener("hashchange", readAddress);
   acceptFiles(takeFile);
   acceptPrinting(() => state);
+  keepVotes();
   acceptKeys(KEYS);
   put(
     byId("help"),
@@ -146,11 +145,11 @@ function readAddress() {
   return update();
 }
 
+byId("old")?.remove(); // this script could be read; a copy that a browser saved has it no more
 const startAddress = parseHash(location.hash);
 Object.assign(state, { query: startAddress.query, line: startAddress.row });
 byId("search").value = state.query.q;
 onRefresh({ rows: update, votes: drawComparison });
-byId("chartbox").open = wide();
 drawOverview();
 connect();
 watchToolbar();

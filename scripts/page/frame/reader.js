@@ -14,7 +14,7 @@ export const list = new RowList(
     rows: state.rows,
     at: state.at,
     words: wordsOf(state.query.q),
-    differs: state.comparison && ((at) => state.comparison.differs(at)),
+    kind: state.comparison && ((at) => state.comparison.kind(at)),
   }),
   openPosition,
 );
@@ -110,7 +110,7 @@ export const answerText = () => (state.view?.answers || []).map((answer) => answ
 /** Vote on the open row's two answers, and go on to the next. */
 export function vote(value) {
   if (!state.comparison || state.at < 0) return false;
-  state.comparison.votes.set(state.at, value);
+  state.comparison.vote(state.at, value);
   refreshVotes();
   const position = positionOf(state.at);
   return position + 1 < state.rows.length ? openPosition(position + 1, true) : openRow(state.at);

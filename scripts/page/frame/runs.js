@@ -27,6 +27,8 @@ function drawFailures() {
 
 export function drawCharts(map) {
   put(byId("charts"), answerCharts(state.store, pick), rowCharts(state.store, pick), timeCharts(tally, pick), map);
+  const names = [...byId("charts").querySelectorAll("figcaption strong")].map((title) => title.textContent);
+  setText(byId("chartnames"), names.length ? `: ${names.join(", ")}` : "");
 }
 
 /** Say why rows are not shown. */

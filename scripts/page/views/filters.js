@@ -3,6 +3,7 @@ import { CHOICES, RANGES, SORTS, tallyNames } from "../data/query.js";
 import { NAMES } from "../data/store.js";
 import { make, put } from "../kit/dom.js";
 import { count } from "../kit/words.js";
+import { COMPARED } from "../comparing/comparison.js";
 
 const CHOICE_TITLES = {
   status: "Status",
@@ -144,7 +145,8 @@ export function queryChips(query, change) {
       chip(`${RANGE_TITLES[name]} ${rangeText(low, high)}`, { [`${name}.min`]: undefined, [`${name}.max`]: undefined });
   }
   query.fields.forEach((field, n) => chip(fieldText(field), { fields: query.fields.filter((_, i) => i !== n) }));
-  if (query.compare) chip(query.compare === "differs" ? "Differences only" : "Voted only", { compare: "" });
+  if (query.same !== undefined) chip(`The same answer as line ${count(query.same)}`, { same: undefined });
+  if (query.compare) chip(COMPARED[query.compare], { compare: "" });
   if (chips.length > 1)
     chips.push(make("button", { type: "button", class: "small", onclick: () => change(null) }, "Clear all"));
   return chips;

@@ -13,7 +13,7 @@ const TALLEST = 12e6; // pixels a browser lays out exactly; beyond it the scroll
 const SNIPPETS = 4000; // remembered
 
 export class RowList {
-  /** `host` is the list box; `source()` gives {store, rows, at, words, differs}; `open(position)` opens a row. */
+  /** `host` is the list box; `source()` gives {store, rows, at, words, kind}; `open(position)` opens a row. */
   constructor(host, source, open) {
     Object.assign(this, { host, source, open });
     this.nodes = new Map();
@@ -95,7 +95,7 @@ export class RowList {
       },
       make("span", { class: "line" }, make("span", { class: `dot ${status}`, title: status }), String(store.line[row])),
       texts,
-      rowMeta(store, row, this.source().differs),
+      rowMeta(store, row, this.source().kind),
     );
     this.host.append(node);
     this.describe(store, row, texts, node);
@@ -141,13 +141,16 @@ export function stickyHeight() {
   return getComputedStyle(byId("toolbar")).position === "sticky" ? byId("toolbar").getBoundingClientRect().height : 0;
 }
 
-function rowMeta(store, row, differs) {
+const KINDS = { "": "same", differs: "differs", changed: "row changed", here: "only here" };
+
+function rowMeta(store, row, kindOf) {
+  const kind = kindOf?.(row);
   const tokens = store.tokensOut[row] >= 0 ? store.tokensOut[row] : NaN;
   const finish = store.name("finish", row);
   return make(
     "span",
     { class: "rowmeta" },
-    differs ? make("span", { class: `chip ${differs(row) ? "warn" : ""}` }, differs(row) ? "differs" : "same") : null,
+    kindOf ? make("span", { class: `chip ${kind ? "warn" : ""}` }, KINDS[kind]) : null,
     CUT.includes(finish) ? make("span", { class: "chip warn", title: "Cut off at the token limit" }, "cut off") : null,
     store.name("status", row) !== "succeeded"
       ? make("span", { class: "chip bad" }, store.name("status", row))
@@ -158,7 +161,7 @@ function rowMeta(store, row, differs) {
 }
 
 /** Two lines that say what a row is about; a hit that lies further on is brought into them. */
-function snippetOf(view, words) {
+export function snippetOf(view, words) {
   const asked = view.turns.filter((turn) => turn.role !== "system").map((turn) => turn.text);
   const prompt = around(
     asked[asked.length - 1] === undefined ? view.id : view.turns.length > 3 ? asked[asked.length - 1] : asked[0],

@@ -11,7 +11,7 @@ const TONES = { complete: "good", "cut off": "warn", failed: "bad", missing: "mu
 
 /** What came of the rows: a sentence, a bar of shares, and a button for each kind. */
 export function outcome(summary, pick) {
-  const { requested = 0, succeeded = 0, failed = 0, missing = 0, truncated = 0 } = summary;
+  const { requested = 0, succeeded = 0, failed = 0, missing = 0, truncated = 0, empty = 0, refused = 0 } = summary;
   const parts = [
     ["complete", succeeded - truncated, "Answered in full", { status: ["succeeded"] }],
     ["cut off", truncated, "Cut off at the token limit", { finish: CUT }],
@@ -39,7 +39,7 @@ export function outcome(summary, pick) {
           ? "The row was answered"
           : `All ${count(succeeded)} rows answered`
         : `${count(succeeded)} of ${plural(requested, "row")} answered`,
-      truncated ? `, ${count(truncated)} cut off` : "",
+      [[truncated, "cut off"], [empty, "empty"], [refused, "refused"]].map(([n, word]) => (n ? `, ${count(n)} ${word}` : "")),
     ),
     bar,
     make(
@@ -47,25 +47,23 @@ export function outcome(summary, pick) {
       { class: "legend" },
       parts
         .filter(([name, value]) => value > 0 || name === "failed")
-        .map(([name, value, hint, filter]) =>
-          make(
-            "li",
-            {},
-            make(
-              "button",
-              {
-                type: "button",
-                class: `tile ${TONES[name]}`,
-                title: `${hint}: show these rows`,
-                onclick: () => pick(filter),
-              },
-              make("b", {}, count(value)),
-              ` ${name}`,
-            ),
-          ),
-        ),
+        .map(([name, value, hint, filter]) => tile(TONES[name], value, name, hint, () => pick(filter))),
+      alike(summary, pick),
     ),
   );
+}
+
+const MANY = { rows: 10, share: 0.1 }; // from here on, answers that are equal are told at the top
+
+/** The answer that many rows have: of labels that is as it should be, of texts seldom. */
+function alike({ repeated, succeeded }, pick) {
+  if (!repeated || repeated.rows < MANY.rows || repeated.rows < MANY.share * succeeded) return null;
+  return tile("muted", repeated.rows, "with one answer", "The commonest answer", () => pick({}, { same: repeated.line }));
+}
+
+function tile(tone, value, name, hint, onclick) {
+  const hints = { type: "button", class: `tile ${tone}`, title: `${hint}: show these rows`, onclick };
+  return make("li", {}, make("button", hints, make("b", {}, count(value)), ` ${name}`));
 }
 
 /** The figures beside it. */

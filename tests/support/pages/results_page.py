@@ -52,6 +52,11 @@ def opened(browser: Browser, path: Path, address: str = "", *, ready: bool = Tru
         profile.close()
 
 
+def open_charts(page: Page) -> None:
+    """Open the charts, which give way to the rows until somebody wants them."""
+    page.click("#chartbox summary")
+
+
 def lines_shown(page: Page) -> list[int]:
     """Return the line numbers of the rows in the list that are drawn, from top to bottom."""
     rows = page.locator("#list .row").evaluate_all(
