@@ -232,6 +232,8 @@ def _report(whole: dict[str, Any], output: Path) -> None:
         runner.say(f"  {count:,} x {code}")
     for line in cost.tell(whole["cost"]):
         runner.say(line)
+    if told := summary.tell_answers(whole):
+        runner.say(f"of the answers {told}")
     if whole["failed"]:
         again = f"Prompts={whole['rerun']} (with BlockSize=1)" if whole["rerun"] else "InputFile=retry.jsonl"
         runner.say(f"to run the failed lines again into the same OutputDir: {again}")

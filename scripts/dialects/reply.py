@@ -117,6 +117,18 @@ def _says_something(choice: Any) -> bool:
     return bool(told or any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")))
 
 
+def read_texts(body: Any) -> list[str]:
+    """Return the texts of a generated answer, in any API's form."""
+    whole = body if isinstance(body, dict) else {}
+    items = [part for item in _objects(whole.get("output")) for part in _objects(item.get("content"))]
+    parts = items + (_objects(whole.get("content")) if whole.get("type") == "message" else [])
+    texts = [_own_text(part) for part in parts if part not in _thoughts(parts)]
+    for choice in _objects(whole.get("choices")):
+        message = choice.get("message")
+        texts.append(read_content(message.get("content"))[0] if isinstance(message, dict) else _own_text(choice))
+    return [text for text in texts if text.strip()]
+
+
 def is_refused(body: Any) -> bool:
     """Tell whether the model declined to answer, or its answer was filtered, in any API's way of saying so."""
     if not isinstance(body, dict):

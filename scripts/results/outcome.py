@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +11,14 @@ from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine
 from dialects.question import Question
 from dialects.recognise import PROMPT
-from dialects.reply import is_empty, is_refused, read_cached, read_counts, read_end
+from dialects.reply import is_empty, is_refused, read_cached, read_counts, read_end, read_texts
 from engine.routes import GENERATING
 from job.defaults import Defaults
 from results.record import Record, digest_row
 from rows.errors import RowError
 from rows.row import parse
+
+SAYS = 12  # hexadecimal digits that tell answers apart, to count those that are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ def _usage(body: Any) -> dict[str, Any]:
     """Return how an answer ended and its tokens, where its endpoint tells them, and what it is not."""
     prompt, answer = read_counts(body)
     found = {"in": prompt, "cached": read_cached(body), "out": answer, "finish": read_end(body)}
+    if texts := read_texts(body):
+        found["says"] = hashlib.sha256("\0".join(texts).strip().encode("utf-8", "replace")).hexdigest()[:SAYS]
     marks = {"empty": is_empty(body), "refused": is_refused(body)}
     told = {name: value for name, value in found.items() if value is not None}
     return told | {name: 1 for name, holds in marks.items() if holds}

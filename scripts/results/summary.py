@@ -15,10 +15,13 @@ from results import cost
 from results.engine_use import EngineUse, add_up
 from results.folder import INTERRUPTED
 from results.merge import Merge
+from results.repeats import Repeats
 from results.spans import count_seconds
 from results.usage import Usage
 from results.work import Work, add_up_time
 from rows import ranges
+
+MANY_ALIKE, SHARE_ALIKE = 10, 0.1  # from here on, answers that are equal are told
 
 
 @dataclass
@@ -39,6 +42,7 @@ class Counts:
     errors: Counter[str] = field(default_factory=Counter)
     dialects: Counter[str] = field(default_factory=Counter)
     endpoints: Counter[str] = field(default_factory=Counter)
+    repeats: Repeats = field(default_factory=Repeats)
     failed_lines: array.array[int] = field(default_factory=lambda: array.array("Q"))
 
     def add(self, line: int, head: dict[str, Any], *, is_missing: bool) -> None:
@@ -59,6 +63,8 @@ class Counts:
         self.truncated += head.get("finish") in CUT_OFF
         self.empty += bool(head.get("empty"))
         self.refused += bool(head.get("refused"))
+        if "says" in head and not head.get("shared"):
+            self.repeats.add(head["says"], line)
         if head.get("shared"):  # its tokens are counted with the line that was asked
             self.shared += 1
             return
@@ -97,6 +103,7 @@ def summarise(counts: Counts, merge: Merge, values: Mapping[str, Any], usages: S
         "refused": counts.refused,
         "shared": counts.shared,
         "reused": sum(work.answers for work in merge.reused),
+        "repeated": counts.repeats.find_commonest(),
         "prompt_tokens": counts.prompt_tokens,
         "cached_tokens": counts.cached_tokens,
         "completion_tokens": counts.completion_tokens,
@@ -139,6 +146,16 @@ def _tell_reused(works: Sequence[Work]) -> list[str]:
     whose = f"{jobs} earlier jobs (begun {first} to {last})" if jobs > 1 else f"an earlier job (begun {first})"
     are = "1 answer is" if many == 1 else f"{many:,} answers are"
     return [f"{are} reused of {whose}; above temperature 0, asking again may give others"]
+
+
+def tell_answers(whole: dict[str, Any]) -> str:
+    """Say of how many answers a person should look at one; nothing where there are none."""
+    known = {"truncated": "cut off", "empty": "empty", "refused": "refused"}
+    told = [f"{whole[name]:,} {word}" for name, word in known.items() if whole[name]]
+    repeated = whole["repeated"]
+    if repeated and repeated["rows"] >= max(MANY_ALIKE, whole["succeeded"] * SHARE_ALIKE):
+        told.append(f"{repeated['rows']:,} the same, as in line {repeated['line']}")
+    return ", ".join(told)
 
 
 def mark_unfinished(whole: dict[str, Any], progress: str) -> None:

@@ -53,7 +53,7 @@ export function outcome(summary, pick) {
   );
 }
 
-const MANY = { rows: 10, share: 0.1 }; // from here on, answers that are equal are told at the top
+const MANY = { rows: 10, share: 0.1 }; // from here on, answers that are equal are told; summary.py has the same
 
 /** The answer that many rows have: of labels that is as it should be, of texts seldom. */
 function alike({ repeated, succeeded }, pick) {

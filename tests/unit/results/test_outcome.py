@@ -12,7 +12,7 @@ from dialects.base import Dialect
 from dialects.exchange import Answer, Ask, Failure
 from dialects.line import RawLine, RowLine, read_line
 from dialects.question import Question
-from results.outcome import Sent, record_answer, record_blank, record_failure
+from results.outcome import SAYS, Sent, record_answer, record_blank, record_failure
 from rows.errors import RowError
 from support.dialect_rows import CHAT, JOB, chat_body
 
@@ -44,6 +44,7 @@ def broken(error: Exception) -> RowLine:
 def test_an_answer_is_recorded_with_its_usage_and_its_times() -> None:
     head = record_answer(LINE, SENT, ANSWER, JOB).head
     assert head.pop("row")
+    assert len(head.pop("says")) == SAYS
     assert head == TIMES | {
         "line": 7,
         "status": "succeeded",
