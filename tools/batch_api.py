@@ -2,7 +2,8 @@
 """Serve the batch APIs of OpenAI, Anthropic and RunPod; what they are asked is answered by jobs of this bundle.
 
 usage: batch_api.py [--host 127.0.0.1] [--port 8321] [--data-dir FOLDER] [--api-key-file FILE] [--models FILE.toml]
-                    [--keep-warm SECONDS] [--farm [--farm-id ID] [--queue-id ID] [--profile NAME]] [-p NAME=VALUE ...]
+                    [--keep-warm SECONDS] [--gather-seconds SECONDS] [--gather-rows N]
+                    [--farm [--farm-id ID] [--queue-id ID] [--profile NAME]] [-p NAME=VALUE ...]
 
 Clients keep their programs and change their base URL: http://127.0.0.1:8321/v1 for OpenAI's, http://127.0.0.1:8321 for
 Anthropic's, http://127.0.0.1:8321/v2 for RunPod's. Jobs run on this machine, on an engine that stays loaded between
@@ -50,6 +51,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--api-key-file", type=Path, metavar="FILE", help="a file with the key that clients must send")
     parser.add_argument("--models", type=Path, metavar="FILE", help="a table of models, in TOML")
     parser.add_argument("--keep-warm", type=float, default=600.0, metavar="SECONDS", help="default: 600")
+    parser.add_argument(
+        "--gather-seconds", type=float, default=2.0, metavar="SECONDS",
+        help="single calls become a job once none came for so long (default: 2)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gather-rows", type=int, default=10_000, metavar="N", help="or once there are so many (default: 10000)"
+    )
     parser.add_argument("--farm", action="store_true", help="run jobs on Deadline Cloud")
     for option in ("--farm-id", "--queue-id", "--profile"):
         parser.add_argument(option, help="passed on to deadline")

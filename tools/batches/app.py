@@ -13,16 +13,24 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from batches import batch, kept_files, openai_api, uploads
+from batches import anthropic_api, batch, calls, kept_files, openai_api, overview, runpod_api, runpod_openai, uploads
 from batches.access import Access
+from batches.anthropic_face import AnthropicFace
 from batches.backend import Backend
 from batches.batch import Batches
+from batches.calls import Calls
 from batches.errors import ApiError, answer_error
+from batches.faces import Face
+from batches.flows import Flows
+from batches.keeping import Keeping
 from batches.kept_files import KeptFiles
 from batches.models import Models
 from batches.openai_face import OpenAiFace
+from batches.runpod_api import RunPod
+from batches.runpod_face import Gatherer, RunPodFace
 from batches.settings import Settings
 from batches.store import Store
+from batches.warm import Warm
 from batches.work import Work
 
 ABOUT = "The batch APIs of OpenAI, Anthropic and RunPod, answered by jobs of this bundle."
@@ -36,6 +44,7 @@ class Core:
     store: Store
     batches: Batches
     files: KeptFiles
+    calls: Calls
     models: Models
     backend: Backend
     work: Work
@@ -43,22 +52,31 @@ class Core:
 
 def make_core(settings: Settings, models: Models, backend: Backend) -> Core:
     """Open the data folder, and return everything that stands on it; nothing runs yet."""
-    store = Store(settings.data, batch.SCHEMA, kept_files.SCHEMA, uploads.SCHEMA)
-    all_batches, files = Batches(store), KeptFiles(store)
-    faces = {"openai": OpenAiFace(files, models)}
-    return Core(settings, store, all_batches, files, models, backend, Work(all_batches, backend, models, faces))
+    store = Store(settings.data, batch.SCHEMA, kept_files.SCHEMA, uploads.SCHEMA, calls.SCHEMA)
+    all_batches, files, all_calls = Batches(store), KeptFiles(store), Calls(store)
+    faces: list[Face] = [OpenAiFace(files, models), AnthropicFace(models), RunPodFace(all_calls, models)]
+    work = Work(all_batches, backend, models, {face.name: face for face in faces})
+    return Core(settings, store, all_batches, files, all_calls, models, backend, work)
 
 
 def create_app(core: Core) -> FastAPI:
     """Return the application; its batches are worked on while it runs."""
+    engines = core.backend.engines
+    flows = Flows(core.calls, Warm(engines)) if engines else None
+    pod = RunPod(core.calls, core.batches, core.work, core.models, flows)
+    keeping = Keeping(core.calls, Gatherer(core.calls, core.batches, core.work, core.settings.gathering))
 
     @contextlib.asynccontextmanager
     async def live(_: FastAPI) -> AsyncIterator[None]:
         core.files.sweep()
         core.work.start()
+        keeping.start()
         try:
             yield
         finally:
+            if flows:
+                await flows.close()
+            await anyio.to_thread.run_sync(keeping.stop)
             await anyio.to_thread.run_sync(core.work.stop)
             core.store.close()
 
@@ -67,6 +85,10 @@ def create_app(core: Core) -> FastAPI:
     app.add_middleware(Access, key=core.settings.key, host=core.settings.host)
     _add_errors(app)
     app.include_router(openai_api.make_router(core))
+    app.include_router(anthropic_api.make_router(core.batches, core.work, core.settings.limits.body))
+    app.include_router(runpod_openai.make_router(pod))
+    app.include_router(runpod_api.make_router(pod))
+    app.include_router(overview.make_router(core.batches, core.calls, core.work))
     return app
 
 

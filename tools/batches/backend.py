@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from engine.address import Address
 from submission.arrivals import Count
 
 Watch = Callable[[Count], bool]
@@ -37,10 +39,33 @@ class Ended:
     why: str = ""
 
 
+class Kept(Protocol):
+    """The engine of a job: its session's folder and where it answers, None for a server that ServerUrl names."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder of its session."""
+
+    @property
+    def address(self) -> Address | None:
+        """Return where it answers now."""
+
+
+class Keeper(Protocol):
+    """What keeps engines loaded between jobs."""
+
+    def use(self, parameters: Mapping[str, str]) -> AbstractContextManager[Kept]:
+        """Give the engine of a job, loaded; it stays while the block runs. Raises BackendError."""
+
+
 class Backend(Protocol):
     """A place where jobs run. `slots` jobs run at once there."""
 
     slots: int
+
+    @property
+    def engines(self) -> Keeper | None:
+        """Return what keeps engines that can be asked at once, None where there are none in reach."""
 
     def run(self, job: Job, reference: str, note: Callable[[str], None], watch: Watch) -> Ended:
         """Run a job until it has ended and its results are merged.

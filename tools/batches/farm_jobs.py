@@ -29,6 +29,7 @@ class FarmJobs:
 
     options: Sequence[str] = ()
     slots: int = 32
+    engines: None = None  # they are on workers
 
     def run(self, job: Job, reference: str, note: Callable[[str], None], watch: Watch) -> Ended:
         """Submit a job, or find the one that was, see it through, fetch and merge its results."""

@@ -20,6 +20,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Gathering:
+    """When single calls become a job: once none came for `seconds`, or there are `rows` of them."""
+
+    seconds: float = 2.0
+    rows: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How the program serves. `key` None asks no client for one; `parameters` are those of every job."""
 
@@ -30,3 +38,4 @@ class Settings:
     parameters: Mapping[str, str] = field(default_factory=dict)
     keep_warm: float = 600.0  # seconds that a local engine stays loaded after its last job
     limits: Limits = field(default_factory=Limits)
+    gathering: Gathering = field(default_factory=Gathering)

@@ -12,7 +12,7 @@ from batches.engines import Engines
 from batches.farm_jobs import FarmJobs
 from batches.local_jobs import LocalJobs
 from batches.models import ModelsError, make_single, read_models
-from batches.settings import Settings
+from batches.settings import Gathering, Settings
 from checking import inspection
 from job.parameters import BY_NAME, FILES
 from local.local_job import Machine
@@ -37,5 +37,6 @@ def make_core_for(asked: argparse.Namespace, key: str | None) -> Core:
         given = {**machine.choose_model(None, given), **given}
         backend = LocalJobs(machine, Engines(machine, data / "engine", asked.keep_warm))
     models = read_models(asked.models, given) if asked.models else make_single(given)
-    settings = Settings(data, asked.host, asked.port, key, given, asked.keep_warm)
+    gathering = Gathering(asked.gather_seconds, asked.gather_rows)
+    settings = Settings(data, asked.host, asked.port, key, given, asked.keep_warm, gathering=gathering)
     return make_core(settings, models, backend)
