@@ -98,6 +98,8 @@ ASKED = [{"role": "user", "content": "Q"}]
     [
         {"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]},
         {"conversation": [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]},
+        {"conversation": [["Q", "A"]]},
+        {"conversations": "[{'from': 'human', 'value': 'Q'}, {'from': 'gpt', 'value': 'A'}]"},
         {"dialog": [{"speaker": "User", "text": "Q"}, {"speaker": "Bot", "text": "A"}]},
         {"turns": ["Q", "A"]},
         {"conversation": [{"human": "Q", "assistant": "A"}]},

@@ -107,10 +107,24 @@ def test_a_line_that_does_not_fit_is_named(
         {"features": [{"name": "id"}], "rows": [{"row_idx": n, "row": row} for n, row in enumerate(THREE)]},
         {"prompts": THREE},
         {"count": 3, "results": THREE},
+        {name: [row[name] for row in THREE] for name in ("id", "prompt")},
+        {"data": {"rows": THREE}},
         [["id", "prompt"], *(list(row.values()) for row in THREE)],
         THREE,
     ],
-    ids=["columns", "index", "split", "table", "viewer", "wrapped", "counted", "lists", "records"],
+    ids=[
+        "columns",
+        "index",
+        "split",
+        "table",
+        "viewer",
+        "wrapped",
+        "counted",
+        "lists of cells",
+        "two levels down",
+        "lists",
+        "records",
+    ],
 )
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_data_frame_as_json_gives_its_three_rows(value: Any, indent: int | None, tmp_path: Path) -> None:
@@ -123,6 +137,8 @@ def test_a_data_frame_as_json_gives_its_three_rows(value: Any, indent: int | Non
         {"messages": [{"role": "user", "content": "x"}]},
         {"prompt": "x", "choices": [{"a": 1}]},
         {"query": "x", "documents": ["a", "b"]},
+        {"queries": ["x", "y"], "documents": ["a", "b"]},
+        {"text_1": ["x"], "text_2": ["y"]},
         {"custom_id": "1", "method": "POST", "url": "/v1/embeddings", "body": {"input": "x"}},
     ],
 )

@@ -15,6 +15,7 @@ from typing import IO, Any
 from conversion.records import Say, number_names
 
 SEPARATORS = ",;\t|"
+NO_SEPARATOR = "\x1f"  # of a table of one column: its texts may hold any of the others
 LARGEST_CELL = 1 << 26  # characters; more is a quotation mark that is never closed
 SAMPLE = 64  # lines that are looked at for the way of quoting
 _QUOTED = re.compile(r'"[^"]*"')
@@ -44,7 +45,9 @@ def read_table(file: IO[str], separator: str, say: Say) -> Iterator[tuple[int, d
     named = _SEPARATOR_LINE.fullmatch(head)
     if named:
         separator, head, before = named[1], file.readline(), 1
-    separator = separator or max(SEPARATORS, key=_QUOTED.sub("", head).count)
+    unquoted = _QUOTED.sub("", head)
+    found = max(SEPARATORS, key=unquoted.count)
+    separator = separator or (found if found in unquoted else NO_SEPARATOR)
     sample = [head, *itertools.islice(file, SAMPLE)]
     escape = "\\" if _SPARK.search("".join(sample)) else None
     lines = itertools.chain(sample, file)

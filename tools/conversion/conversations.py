@@ -13,6 +13,7 @@ _ROLES = {
     **dict.fromkeys(("system", "developer", "tool"), ""),  # named alike
     **dict.fromkeys(("function_response", "observation", "function"), "tool"),
 }
+PAIR = ("user", "assistant")
 _SPEAKERS = ("from", "role", "speaker", "author")
 _WORDS = ("value", "content", "text", "message", "parts", "utterance")
 _SHOWN = ("human", "user", "gpt", "assistant", "model", "system", "tool", "function_response", "observation")
@@ -30,6 +31,11 @@ def are_messages(value: Any) -> bool:
     )
 
 
+def are_words(turn: Any) -> bool:
+    """Tell a question with its answer, as a list of the two."""
+    return isinstance(turn, list) and len(turn) == len(PAIR) and all(isinstance(each, str) for each in turn)
+
+
 def read_conversation(name: str, turns: Sequence[Any]) -> tuple[list[dict[str, Any]], str | None]:
     """Return the messages of a conversation, and aside what the assistant says last. Raises ConversationError."""
     messages = list(_messages(name, turns))
@@ -42,7 +48,9 @@ def read_conversation(name: str, turns: Sequence[Any]) -> tuple[list[dict[str, A
 def _messages(name: str, turns: Sequence[Any]) -> Iterator[dict[str, Any]]:
     speaker = "user"
     for place, turn in enumerate(turns, 1):
-        if isinstance(turn, str) and turn:  # the speakers take turns
+        if are_words(turn):  # a question and its answer
+            yield from ({"role": role, "content": words} for role, words in zip(PAIR, turn, strict=True) if words)
+        elif isinstance(turn, str) and turn:  # the speakers take turns
             yield {"role": speaker, "content": turn}
             speaker = "assistant" if speaker == "user" else "user"
         elif isinstance(turn, dict):

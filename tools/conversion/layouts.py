@@ -6,6 +6,7 @@ of a request option become numbers, so that a `temperature` column works.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import re
@@ -16,8 +17,10 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from conversion.conversations import (
     COLUMNS,
+    PAIR,
     ConversationError,
     are_messages,
+    are_words,
     read_conversation,
 )
 from dialects.marks import OWN_PROMPTS
@@ -28,6 +31,13 @@ _DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")  # as spreadsheets of most of Eu
 _PLACE = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 BESIDE = "_beside"  # behind the name of a record's column that is not asked, where the row needs that name
 _QUESTIONS = ("question", "query")
+_STRUCTURES = frozenset({"messages", "sampling_params", "modelInput", *COLUMNS})  # which a table keeps as text
+_OF_LINES = frozenset({"body", "params"})  # so are these, beside a custom_id
+_UNSET = frozenset({"", "nan", "none", "null", "na", "n/a", "#n/a"})  # cells of an option that has none
+_TRUTHS = {  # as spreadsheets of other languages write them
+    **dict.fromkeys(("yes", "wahr", "vrai", "verdadero", "vero", "waar", "verdadeiro"), "true"),
+    **dict.fromkeys(("no", "falsch", "faux", "falso", "onwaar"), "false"),
+}
 
 
 class LayoutError(Exception):
@@ -62,6 +72,7 @@ def row(
     record: Mapping[str, Any], *, columns: Sequence[str] = (), prompt_column: str = "", fill: Fill | None = None
 ) -> dict[str, Any]:
     """Return the row of a record. `columns` are the fields to keep, none meaning all. Raises LayoutError."""
+    record = {name: _read_structure(name, value, record) for name, value in record.items()}
     parts = _parts(record, prompt_column, fill)
     kept = {name: _cell(record, name) for name in columns} if columns else dict(record)
     if "messages" in parts:
@@ -73,6 +84,19 @@ def row(
         if kept.get(name) and kept[name] != part:
             kept = _set_beside(kept, name)
     return {name: value for name, value in map(_option, kept.items()) if name} | parts
+
+
+def _read_structure(name: str, value: Any, record: Mapping[str, Any]) -> Any:
+    """Return a field's list or object where a table keeps it as text: as JSON, or as Python writes it."""
+    is_one = name in _STRUCTURES or (name in _OF_LINES and "custom_id" in record)
+    if not is_one or not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return value
+    for read in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            found = read(value.strip())
+            json.dumps(found, allow_nan=False)
+            return found if isinstance(found, dict | list) else value
+    return value
 
 
 def _parts(record: Mapping[str, Any], prompt_column: str, fill: Fill | None) -> dict[str, Any]:
@@ -114,9 +138,10 @@ def _option(field: tuple[str, Any]) -> tuple[str, Any]:
     name, value = field
     if name not in OPTIONS or not isinstance(value, str):
         return field
-    if not value.strip():
+    plain = value.strip().lower()
+    if not plain or (plain in _UNSET and not OPTIONS[name].holds(value)):
         return "", None
-    for text in (value, value.strip().lower(), _DECIMAL_COMMA.sub(r"\1.\2", value.strip())):
+    for text in (value, plain, _TRUTHS.get(plain, ""), _DECIMAL_COMMA.sub(r"\1.\2", value.strip())):
         with contextlib.suppress(ValueError, RecursionError):
             read = json.loads(text)
             json.dumps(read, allow_nan=False)  # NaN and infinity are no values of a row
@@ -146,7 +171,22 @@ def _talk(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_no_talk(value: list[Any]) -> bool:
     """Tell a list of tokens, which is left to the worker to judge."""
-    return not any(isinstance(turn, dict | str) for turn in value)
+    return not any(isinstance(turn, dict | str) or are_words(turn) for turn in value)
+
+
+def _after(history: Any, prompt: str) -> dict[str, Any]:
+    """Return what asks a prompt, behind the questions and answers before it where there are any."""
+    if not (isinstance(history, list) and history and all(map(are_words, history))):
+        return {"prompt": prompt}
+    before = [{"role": role, "content": text} for turn in history for role, text in zip(PAIR, turn, strict=True)]
+    return {"messages": [*before, {"role": "user", "content": prompt}]}
+
+
+def _find_question(record: Mapping[str, Any]) -> str:
+    """Return the column that holds a question, or a prompt under a heading in capitals, "" for none."""
+    known = [*(_QUESTIONS if "documents" not in record else ())]
+    known += [name for name in record if name not in _QUESTIONS and name.lower() in (*OWN_PROMPTS[:2], *_QUESTIONS)]
+    return next((name for name in known if _holds(record.get(name))), "")
 
 
 def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,17 +196,16 @@ def _by_layout(record: Mapping[str, Any]) -> dict[str, Any]:
     talk = _talk(record)
     if talk:
         return talk
-    for name in OWN_PROMPTS:
-        if _holds(record.get(name)):
-            return {name: record[name]}
+    own = next((name for name in OWN_PROMPTS if _holds(record.get(name))), None)
+    if own:
+        return {own: record[own]}
     if _holds(record.get("instruction")):
         asked = [_text(record["instruction"]), _text(record.get("input"))]
-        return {"prompt": "\n\n".join(part for part in asked if part)}
-    for name in _QUESTIONS:
-        if _holds(record.get(name)) and "documents" not in record:
-            return {"prompt": _text(record[name])}
-    if {"query", "documents"} <= record.keys() or record.keys() & {"text_1", "queries"}:
-        return {}  # rows of a score or a rerank model
+        return _after(record.get("history"), "\n\n".join(part for part in asked if part))
+    compares = {"query", "documents"} <= record.keys() or bool(record.keys() & {"text_1", "queries"})
+    question = _find_question(record)
+    if question or compares:  # rows of a score or a rerank model ask as they are
+        return {"prompt": _text(record[question])} if question else {}
     empty = next((name for name in (*OWN_PROMPTS, *_QUESTIONS, "instruction") if name in record), None)
     if empty:
         raise EmptyError(f"{empty!r} is empty; fill it in")

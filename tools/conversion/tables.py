@@ -30,8 +30,17 @@ FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "documents", "lines")
 _BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _BY_NAME |= {".parquet": "parquet", ".pq": "parquet"}
 SPACE = " \t\r\n"
+ENDS = f"{SPACE},\x1e"  # around a line: of an array without its brackets, and of RFC 7464's sequences
 READ = 1 << 16  # characters read at a time
 LARGEST_RECORD = 1 << 26  # characters of one record of a JSON array; more is a broken file
+_OTHERS = {
+    b"PK\x03\x04": "a workbook or another packed file; save the sheet as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "an old workbook; save the sheet as CSV",
+    b"PAR1": "Parquet; say --format parquet",
+    b"%PDF": "a PDF; save its text",
+    b"<!doctype html": "a web page, such as the one to sign in; download the file itself",
+    b"<html": "a web page, such as the one to sign in; download the file itself",
+}
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 
 
@@ -55,9 +64,18 @@ def records(path: str, form: str, say: Say, encodings: Encodings) -> Iterator[Re
         raise RowsError(f"{path}: the gzip data is damaged or cut off ({error}); copy the file again") from None
 
 
+def _refuse_other(path: str, head: bytes) -> None:
+    """Raise RowsError for a file that holds no text, or a web page in its place."""
+    for sign, what in _OTHERS.items():
+        if head.lstrip()[: len(sign)].lower() == sign.lower():
+            raise RowsError(f"{path} is {what}")
+
+
 def _form(path: str) -> str:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     form = _BY_NAME.get(suffixes[-1] if suffixes else "")
+    if suffixes and suffixes[-1] in (".xlsx", ".xlsm", ".xls", ".ods"):
+        raise RowsError(f"{path} is a workbook; save the sheet as CSV")
     if not form:
         raise RowsError(f"what {path} holds does not show from its name; say --format {'|'.join(FORMATS)}")
     return form
@@ -71,6 +89,7 @@ def _opened(path: str, encodings: Encodings) -> Iterator[IO[str]]:
         buffered: Any = io.BufferedReader(raw, READ)
         if buffered.peek(2).startswith(files.GZIP_MAGIC):
             buffered = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=buffered)), READ)
+        _refuse_other(path, buffered.peek(READ))
         with encodings.open(path, buffered) as file:
             yield file
     finally:
@@ -101,6 +120,8 @@ def _json_records(path: str, file: IO[str]) -> Iterator[Record]:
     values = _array(path, head[1:], file) if head.startswith("[") else _lines(path, head, file, before)
     for place, value in _unwrap(values):
         where = f"{path}:{place}" if head.startswith("{") else f"{path}: record {place}"
+        if isinstance(value, str) and value.strip():
+            value = {"prompt": value}  # noqa: PLW2901
         if not isinstance(value, dict):
             raise RowsError(f"{where} is not an object")
         try:
@@ -171,14 +192,14 @@ def _lines(path: str, head: str, file: IO[str], before: int = 0) -> Iterator[tup
     """Yield (line, value) of lines that are not blank; objects over several lines are read as a whole."""
     head += file.readline()
     first = head.split("\n", 1)[0]
-    if first.startswith("{") and not _is_json(first):
+    if first.startswith("{") and not _is_json(first.rstrip(ENDS)):
         yield from _pretty(path, head, file)
         return
     whole = itertools.chain(io.StringIO(head, newline="\n"), file)
     for number, line in enumerate(whole, 1 + before):
-        if line.strip(SPACE):
+        if text := line.strip(ENDS):
             try:
-                yield number, json.loads(line, object_pairs_hook=fields_once)
+                yield number, json.loads(text, object_pairs_hook=fields_once)
             except (ValueError, RecursionError) as error:
                 raise RowsError(f"{path}:{number}: {_reason(error)}") from None
 
