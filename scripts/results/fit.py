@@ -15,9 +15,9 @@ from dialects.line import RawLine
 from engine.facts import Served
 from results.chosen import BY_QUESTION, BY_ROW
 from results.lookup import Lookup
-from results.record import digest_row, read_key
+from results.record import NO_KEY, digest_row, read_key
 from results.retry import Input
-from results.spares import Dealer, Spares, place_key
+from results.spares import Dealer, Spares
 from results.terms import Terms
 from rows.row import is_blank
 
@@ -89,14 +89,26 @@ def fit(spares: Spares, openings: Openings, give: Give) -> None:
     for failed in (False, True):
         items = array.array("I", spares.unused(failed=failed))
         if any(spares.same[n] for n in items):
-            places = array.array("Q", map(place_key, openings.rows, openings.lines))
-            _deal(spares, spares.by_place(items), places, openings, lambda line, n: give(line, n, BY_ROW))
+            if unmoved := array.array("I", _find_unmoved(spares, items, openings)):
+                lookup = spares.by_line(unmoved)
+                _deal(spares, lookup, openings.lines, openings, lambda line, n: give(line, n, BY_ROW))
             _deal(spares, spares.by_row(items), openings.rows, openings, lambda line, n: give(line, n, BY_ROW))
         items = array.array("I", (n for n in items if not spares.used[n] and spares.question[n]))
         if items and any(openings.open):
             lookup = spares.by_question(items)
             for questions in openings.find_questions():
                 _deal(spares, lookup, questions, openings, lambda line, n: give(line, n, BY_QUESTION))
+
+
+def _find_unmoved(spares: Spares, items: array.array[int], openings: Openings) -> Iterator[int]:
+    """Yield the results on the same terms whose own line still has their row."""
+    rows = array.array("Q", bytes(8 * (openings.input.lines + 1)))
+    for line, row in zip(openings.lines, openings.rows, strict=True):
+        rows[line] = row
+    for n in items:
+        line = spares.line[n]
+        if spares.same[n] and line < len(rows) and rows[line] == spares.row[n] != NO_KEY:
+            yield n
 
 
 def _deal(

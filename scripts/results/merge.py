@@ -205,7 +205,7 @@ class Merge:
         """Count the answers whose question no line of the input asks."""
         spares = self._spares
         for number in range(len(spares)):
-            if spares.used[number]:
+            if spares.used[number] and not spares.known[number]:
                 self._know(spares.question[number], elsewhere)
         self.others = sum(not spares.known[n] for n in spares.unused(failed=False))
 

@@ -13,9 +13,6 @@ from results.chosen import Place
 from results.lookup import Lookup
 from results.record import NO_KEY, Glance, read_key
 
-_ODD = 0x9E3779B97F4A7C15  # spreads line numbers over 64 bits
-_ALL = (1 << 64) - 1
-
 
 class Spares:
     """The results, by number. `row` and `question` are keys; `same` tells that it was asked on the terms of the merge.
@@ -64,10 +61,9 @@ class Spares:
         """Yield the numbers of those that no line has."""
         return (n for n in range(len(self)) if not self.used[n] and bool(self.failed[n]) == failed)
 
-    def by_place(self, items: Iterable[int]) -> Lookup:
-        """Return those on the same terms by `place_key`."""
-        keys = array.array("Q", (place_key(row, line) for row, line in zip(self.row, self.line, strict=True)))
-        return Lookup(keys, (n for n in items if self.same[n] and self.row[n] != NO_KEY))
+    def by_line(self, items: Iterable[int]) -> Lookup:
+        """Return them by the line that they were of."""
+        return Lookup(self.line, items)
 
     def by_row(self, items: Iterable[int]) -> Lookup:
         """Return those on the same terms by their row."""
@@ -76,11 +72,6 @@ class Spares:
     def by_question(self, items: Iterable[int]) -> Lookup:
         """Return them by their question."""
         return Lookup(self.question, items)
-
-
-def place_key(row: int, line: int) -> int:
-    """Return the key of a row at its line."""
-    return (row ^ (line * _ODD)) & _ALL
 
 
 class Dealer:
