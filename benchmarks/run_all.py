@@ -36,6 +36,13 @@ PROGRAMS: dict[str, tuple[int, ...]] = {
     "check_file.py": (12,),
     "to_table.py": (14,),
     "copies.py": (15,),
+    "front.py": (16,),
+    "two_copies.py": (17,),
+}
+MODELS = {
+    "engine.py": setup_env.SMALL_MODEL,
+    "front.py": setup_env.ENCODER_MODEL,
+    "two_copies.py": setup_env.SMALL_MODEL,
 }
 ROWS = range(1, 1 + max(row for rows in PROGRAMS.values() for row in rows))
 
@@ -47,7 +54,7 @@ def command(program: str, rows: Sequence[int], *, quick: bool) -> list[str]:
     if program == "results_page.py":
         return made
     made += ["--rows", ",".join(map(str, rows)), *(["--quick"] if quick else [])]
-    return [*made, "--model", str(setup_env.model(setup_env.SMALL_MODEL))] if program == "engine.py" else made
+    return [*made, "--model", str(setup_env.model(MODELS[program]))] if program in MODELS else made
 
 
 def measure(program: str, rows: Sequence[int], *, quick: bool) -> tuple[list[Figure], bool]:
