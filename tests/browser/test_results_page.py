@@ -49,6 +49,10 @@ def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_pa
             "48K",
             "190.2",
             "4 min 12 s",
+            "Worker time\n12 min 0 s",
+            "Cost\n$0.30",
+            "Per million tokens\n$5.85",
+            "In vain\n$0.03",
             "9 lines of the input were not requested",
         ):
             assert text in top
@@ -60,6 +64,10 @@ def test_the_top_says_what_was_run_and_how_it_went(chromium: Browser, prompts_pa
         assert "Prompt tokens from the cache\n600 (18 %)" in run
         assert "full 62 %, partly full 20 %, under a quarter 10 %, idle 8 % of 12 min 30 s in tasks" in run
         assert "KV cache at most\n91 %" in run
+        spent = "2 min 0 s loading the model, 9 min 50 s answering, 10 s idle"
+        assert f"Worker time\n{spent} (3 sessions, the model loads of 1 not known)" in run
+        assert "Paid in vain\n1 min 0 s answers that are not shown, 12 s rows that failed" in run
+        assert "The service counted\n15 min 0 s" in run
 
 
 def test_charts_show_lengths_latencies_reasons_and_a_lane_for_each_worker(

@@ -22,6 +22,9 @@ def test_a_session_starts_serves_and_ends_leaving_no_process(session: Session) -
     session.aggregate().check()
     assert [outcome(row) for row in session.written()] == [f"echo: {n}" for n in range(6)]
     assert session.summary()["model_loads"] == 1
+    cost = session.summary()["cost"]
+    assert min(cost["load_seconds"], cost["answering_seconds"]) > 0
+    assert (cost["sessions"], cost["untold_sessions"], cost["in_vain_seconds"]) == (1, 0, 0)
 
 
 def test_the_server_s_temporary_files_go_with_it(session: Session) -> None:

@@ -15,10 +15,11 @@ from submission.arrivals import Arrivals, FirstAnswers
 from submission.farm_job import FarmJob, FarmJobError, Progress
 from submission.follow import ENOUGH, Follower, Following
 from submission.on_farm import _Watch
+from submission.pace import Pace
 from submission.request import Request
 from support.fake_server import MODEL, FakeServer, Fault
 from support.local_machine import argv, variables
-from support.merge_job import Job
+from support.merge_job import EARLY, LATE, Job
 from support.programs import read_until
 from support.submitting import JOB, rows_file
 
@@ -39,8 +40,9 @@ def lines(count: int) -> list[bytes]:
 
 
 def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
-    job: Job, capsys: pytest.CaptureFixture[str]
+    job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("submission.follow.time.time", lambda: EARLY + 60)
     job.shard({1: "from before"})
     follower = follow(job)
     assert not follower.look("1 of 2 tasks done")
@@ -51,11 +53,33 @@ def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
     assert "line 2: two" in said
     assert "line 5: five" in said
     assert "from before" not in said
-    assert f"so far 2 lines answered, 1 failed; load it anew for more: {job.output / 'results.html'}" in said
-    assert job.summary()["unfinished"] == "1 of 2 tasks done"
-    assert job.summary()["notes"][0].startswith("UNFINISHED: the job still runs (1 of 2 tasks done); 0 lines have no")
+    page = job.output / "results.html"
+    assert f"so far 2 lines answered, 1 failed, about 40 s left; load it anew for more: {page}" in said
+    assert job.summary()["unfinished"] == "1 of 2 tasks done, about 40 s left"
+    assert job.summary()["notes"][0].startswith(
+        "UNFINISHED: the job still runs (1 of 2 tasks done, about 40 s left); 0"
+    )
     job.merge()
     assert "unfinished" not in job.summary()
+
+
+def test_the_time_left_is_by_the_pace_of_the_newest_job_since_its_first_task_began(job: Job) -> None:
+    job.shard({1: "one", 2: "two"}, job.header("1-2"))
+    newer = replace(job.header("1-9", created=LATE), job="newer")  # of nine lines the file has five
+    job.shard({1: "!timeout"}, replace(newer, lines="1"))
+    job.shard({2: "two"}, replace(newer, lines="2", created=LATE + 100))
+    pace = Pace.of(Arrivals(job.output, all_of_it=True))
+    assert pace == Pace(LATE, done=2, lines=5)
+    assert pace.tell_left(LATE + 200) == ", about 5 min left"
+
+
+@pytest.mark.parametrize(("done", "now"), [(0, 10.0), (5, 10.0), (2, 0.0)], ids=["nothing", "all", "no time"])
+def test_no_time_is_told_where_none_is_left_or_known(done: int, now: float) -> None:
+    assert Pace(0.0, done, 5).tell_left(now) == ""
+
+
+def test_before_the_first_answer_there_is_no_pace(tmp_path: Path) -> None:
+    assert Pace.of(Arrivals(tmp_path)) is None
 
 
 @pytest.mark.parametrize(("failed", "ends"), [(2, False), (3, True)])
@@ -107,7 +131,8 @@ def test_a_job_on_this_machine_shows_a_page_while_a_row_is_held(tmp_path: Path) 
         rest = running.communicate()[0]
     assert running.returncode == 0, said + rest
     assert "line 1: echo: Number 1?" in said
-    assert (summary["unfinished"], summary["succeeded"], summary["missing"]) == ("on this machine", 4, 1)
+    assert (summary["unfinished"].partition(", about ")[0], summary["succeeded"]) == ("on this machine", 4)
+    assert summary["missing"] == 1
     ended = json.loads((tmp_path / "out" / "output" / "summary.json").read_text())
     assert ended["succeeded"] == 5
     assert "unfinished" not in ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -37,8 +38,11 @@ def test_a_trial_stops_where_nobody_can_be_asked_and_the_rest_completes_it(tmp_p
         rest = first.stderr.partition("To ask the rest: ")[2].splitlines()[0]
         assert "--trial" not in shlex.split(rest)
         assert "--price-per-hour" in shlex.split(rest)
+        summary = json.loads((tmp_path / "out" / "output" / "summary.json").read_text())
+        assert (summary["cost"]["price_per_hour"], summary["cost"]["dollars"] > 0) == (3600, True)
         second = run(server, tmp_path)
     assert second.returncode == 0, second.stderr
+    assert "2 answers are reused of an earlier job" in second.stderr
     assert all(server.asked[f"Number {n}?"] == 1 for n in range(1, 9))
     assert (tmp_path / "out" / "output" / "output.jsonl").read_text().count('"generated_text"') == 8
 

@@ -62,10 +62,13 @@ class Arrivals:
 
     def count(self) -> Count:
         """Count the results that arrived."""
-        counts = [self._counts.get(shard.path) or self._count(shard) for shard in self.shards()]
+        counts = list(map(self.count_shard, self.shards()))
         return Count(sum(each.succeeded for each in counts), sum(each.failed for each in counts))
 
-    def _count(self, shard: Shard) -> Count:
+    def count_shard(self, shard: Shard) -> Count:
+        """Count the results of one of the shards."""
+        if shard.path in self._counts:
+            return self._counts[shard.path]
         found = Counter(glance.status for _, _, glance in shard.glances())
         count = Count(found["succeeded"], found["failed"])
         if shard.sound:

@@ -16,6 +16,7 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 from setup_env import say
 from submission import merging
 from submission.arrivals import Count, FirstAnswers
+from submission.pace import Pace
 from submission.request import Request
 
 ENOUGH = 10  # lines done before a share of failures says anything
@@ -68,9 +69,11 @@ class Follower:
         first = self._merged == Count()
         if merging.find_obstacle(self.request.parameters, self.python):
             return
-        is_merged = merging.merge(self.request.parameters, python=self.python, unfinished=progress)
+        pace = Pace.of(self.first.arrivals)
+        left = pace.tell_left(time.time()) if pace else ""
+        is_merged = merging.merge(self.request.parameters, python=self.python, unfinished=f"{progress}{left}")
         self._merged = count
         self._next = time.monotonic() + max(PAUSE_SECONDS, PAUSE_FACTOR * (time.monotonic() - begun))
         if is_merged:
             page = f"; load it anew for more: {self.request.output / 'results.html'}" if first else ""
-            say(f"  so far {count.succeeded:,} lines answered, {count.failed:,} failed{page}")
+            say(f"  so far {count.succeeded:,} lines answered, {count.failed:,} failed{left}{page}")
