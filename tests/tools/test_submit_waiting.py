@@ -34,6 +34,8 @@ def test_resume_goes_on_with_a_noted_job_and_asks_for_folders_where_none_is_note
     submit.main([str(rows_file(tmp_path, 5)), "--no-wait", "-p", "MaxTokens=9"])
     assert submit.main(["--resume", JOB]) == 0
     assert merged[-1]["MaxTokens"] == "9"
+    assert submit.main(["--resume", JOB, "--price-per-hour", "1.5"]) == 0
+    assert (merged[-1]["PricePerHour"], merged[-1]["MaxTokens"]) == ("1.5", "9")
     other = "job-" + "b" * 32
     assert submit.main(["--resume", other]) == 0
     assert f"--resume {other} FILE --output-dir FOLDER" in capsys.readouterr().err

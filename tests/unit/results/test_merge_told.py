@@ -56,6 +56,15 @@ def test_a_merge_by_hand_records_what_the_newest_shard_tells_of_its_job(job: Job
     assert job.summary()["parameters"] == {**new, "Prompts": "1-4", "BlockSize": 1}
 
 
+def test_a_merge_by_hand_on_terms_of_its_own_shows_those_terms(job: Job) -> None:
+    known = {"SystemPrompt": "of the job", "OutputField": "verdict", "MaxConcurrency": 9}
+    job.shard({1: "a"}, replace(job.header(), parameters=known))
+    assert job.merge("--max-tokens=512") == 0
+    shown = job.summary()["parameters"]
+    assert (shown["SystemPrompt"], shown["MaxTokens"]) == ("", 512)
+    assert (shown["OutputField"], shown["MaxConcurrency"]) == ("verdict", 9)
+
+
 def test_a_merge_of_shards_of_earlier_releases_goes_on_with_what_the_summary_recorded(job: Job) -> None:
     known = {"MaxTokens": 64, "OutputField": "verdict"}
     job.shard({1: "a"}, replace(job.header(), lines="1", parameters=known))
