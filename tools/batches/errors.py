@@ -43,8 +43,8 @@ def not_found(what: str, name: str) -> ApiError:
 
 def answer_error(path: str, error: ApiError) -> JSONResponse:
     """Return an error as the API that a path belongs to tells it."""
-    body = _shape(path)(error)
-    return JSONResponse(body, status_code=error.status, headers={"x-should-retry": "false", **error.headers})
+    known = {"x-should-retry": "false"} if error.status < 500 else {}  # the same request would be refused again
+    return JSONResponse(_shape(path)(error), status_code=error.status, headers={**known, **error.headers})
 
 
 def _shape(path: str) -> Any:
