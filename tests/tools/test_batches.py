@@ -18,6 +18,7 @@ from batches.kept_files import KeptFile, KeptFiles
 from batches.models import Models, ModelsError, make_single, read_models
 from batches.store import Store, draw_id
 from batches.work import Work
+from submission.arrivals import Count
 from support.batch_server import wait_for
 from support.pretend_farm import DyingFace, Killed, PretendFarm
 
@@ -141,6 +142,15 @@ def test_a_batch_whose_time_is_over_expires_with_its_lines_named(program: Progra
     assert ended.state == State.EXPIRED
     [left] = program.read(ended.results["error_file_id"])
     assert left["error"]["code"] == "batch_expired"  # type: ignore[index]
+
+
+def test_the_counts_of_a_job_that_runs_never_exceed_its_lines(program: Program) -> None:
+    batch = program.create(line("a"), line("b"))
+    program.batches.change(batch.id, (State.VALIDATING,), State.RUNNING, total=2)
+    assert not program.work._watching(batch.id)(Count(succeeded=1, failed=2))
+    counted = program.batches.get(batch.id)
+    assert counted
+    assert (counted.succeeded, counted.failed) == (1, 1)
 
 
 def test_an_empty_file_fails(program: Program) -> None:

@@ -173,7 +173,8 @@ class Work:
             batch = self._batches.get(name)
             if batch is None:
                 return True
-            counts: dict[str, Any] = {"succeeded": count.succeeded, "failed": refused + count.failed}
+            left = batch.total - count.succeeded  # a line that failed before a restart may have an answer since
+            counts: dict[str, Any] = {"succeeded": count.succeeded, "failed": min(refused + count.failed, left)}
             if counts != {"succeeded": batch.succeeded, "failed": batch.failed}:
                 self._batches.change(name, (State.SUBMITTING, State.RUNNING), **counts)
             return batch.is_cancelling or time.time() > batch.expires + LATE_SECONDS
