@@ -33,6 +33,7 @@ def test_two_copies_answer_every_row_once_though_one_is_killed_hard_in_the_middl
         "server_start_timeout_seconds": "900",
     }
     session.options = {"max_concurrency": "0", "max_tokens": "16", "row_timeout_seconds": "600"}
+    session.options["system_prompt"] = "You count, and say nothing else. " * 24  # more than a block of the cache
     path = f"{install(tmp_path / 'bin', [Card('NVIDIA L4', 23034)] * 2)}:{os.environ['PATH']}"
     session.environment = {"PATH": path, "PYTHONPATH": "", "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
     try:
@@ -55,4 +56,11 @@ def test_two_copies_answer_every_row_once_though_one_is_killed_hard_in_the_middl
     assert "copy 2 of 2: the server died" in text
     assert Counter("error" in row for row in session.written()) == {False: ROWS}
     assert [row["id"] for row in session.written()] == list(range(1, ROWS + 1))
-    assert session.summary()["succeeded"] == ROWS
+    summary = session.summary()
+    assert summary["succeeded"] == ROWS
+    assert 0.2 < summary["cached_tokens"] / summary["prompt_tokens"] < 1
+    engines = summary["engines"]
+    assert engines["prefix_hit_rate"] > 0.2
+    assert engines["tokens_per_second"] > 0
+    assert 0 < engines["highest_cache_use"] <= 1
+    assert sum(engines[name] for name in ("full", "part", "little", "idle")) == pytest.approx(1, abs=0.01)
