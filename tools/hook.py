@@ -9,8 +9,8 @@ let through. `Prompts=all` becomes the file's own range, and BlockSize, ChunkSiz
 suits the lines asked for, where nobody chose them.
 
 stdout stays empty or holds one JSON object for `deadline`: a template in which the range, the sizes and the job's name
-are written out. A value from the command line or the form cannot be changed by a hook, and a name given by --name is
-lost when one runs.
+are written out, and which asks for no GPU where ServerUrl names a server. A value from the command line or the form
+cannot be changed by a hook, and a name given by --name is lost when one runs.
 """
 
 from __future__ import annotations
@@ -122,15 +122,27 @@ def _changes(submission: Mapping[str, Any], given: Mapping[str, str], suited: Ma
     changed = {name: value for name, value in suited.items() if value != given.get(name, str(BY_NAME[name].default))}
     if changed:
         say("sizes: " + " ".join(f"{name}={value}" for name, value in suited.items()))
+    if given.get("ServerUrl") and "CondaPackages" not in given:
+        changed["CondaPackages"] = template.CLIENT_PACKAGES
     parameters: dict[str, Any] = {"parameters": changed} if changed else {}
     path = Path(submission["jobBundleDir"]) / "template.yaml"
     if not path.is_file():
         return parameters
     before = path.read_text(encoding="utf-8")
     after = template.write_values(before, changed)
+    if given.get("ServerUrl"):
+        after = _without_engine(after, {**given, **changed}["CondaPackages"])
     if name := submission.get("jobName"):
         after = template.write_name(after, name)
     return {**parameters, "template": after} if after != before else parameters
+
+
+def _without_engine(text: str, packages: str) -> str:
+    """Return the template of a job with ServerUrl, which runs on any worker where its packages can be installed."""
+    if template.ENGINE not in packages:
+        return template.drop_engine(text)
+    say(f"note: with ServerUrl a worker without a GPU will do if CondaPackages is {template.CLIENT_PACKAGES}")
+    return text
 
 
 def say(text: str) -> None:

@@ -150,7 +150,7 @@ def test_the_tutorial_s_ranges_make_a_job(prompts: str) -> None:
 
 def test_infer_wants_a_gpu_and_aggregate_wants_none() -> None:
     amounts = {amount["name"]: amount["min"] for amount in INFER["hostRequirements"]["amounts"]}
-    assert amounts == {"amount.worker.gpu": 1, "amount.worker.memory": 32768}
+    assert amounts == {"amount.worker.gpu": 1, "amount.worker.memory": 30720}, "hosts of 32 GiB report less"
     assert "amounts" not in AGGREGATE["hostRequirements"]
 
 

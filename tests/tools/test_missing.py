@@ -87,6 +87,7 @@ def hooked(session: Session, **more: str) -> dict[str, object]:
         "OutputDir": str(session.output),
         "ServerUrl": session.url,
         "ChunkSize": "5",
+        "CondaPackages": "aiohttp",
     }
     return hook.hook(
         {"jobBundleDir": str(session.folder), "parameters": {**asked, "ModelName": "fake", "Prompts": "1-10", **more}}

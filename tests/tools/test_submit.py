@@ -11,6 +11,8 @@ import pytest
 
 import submit
 from local.local_job import CPU_VLLM_ARGS
+from submission.farm_job import make_bundle
+from submission.template import CLIENT_PACKAGES
 from support.local_machine import Ran
 from support.submitting import JOB, rows_file, submitted_values
 from support.tables import result
@@ -43,6 +45,13 @@ def test_workers_that_are_known_get_tasks_alike(said: Path, tmp_path: Path) -> N
     assert submit.main([str(rows_file(tmp_path, 15_000)), "--no-wait", "--workers", "2"]) == 0
     values = submitted_values(said)
     assert -(-int(values["Prompts"].removeprefix("1-")) // int(values["ChunkSize"])) == 4, "two for each"
+
+
+def test_a_job_for_a_server_that_runs_asks_for_no_gpu(said: Path, tmp_path: Path) -> None:
+    parameters = {"OutputDir": str(tmp_path), "ServerUrl": "http://127.0.0.1/v1"}
+    make_bundle(tmp_path, parameters)
+    assert "amount.worker" not in (tmp_path / "template.yaml").read_text(encoding="utf-8")
+    assert CLIENT_PACKAGES in (tmp_path / "parameter_values.json").read_text(encoding="utf-8")
 
 
 def test_retry_jsonl_is_copied_before_the_download_replaces_it(said: Path, tmp_path: Path) -> None:

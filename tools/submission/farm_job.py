@@ -23,6 +23,7 @@ import bundle
 from host import files, runner
 from job.parameters import FILES, SECRETS
 from setup_env import cache, say
+from submission import template
 from terminal import Bar, open_bar, say_time
 
 JOB_ID = re.compile(r"job-[0-9a-f]{32}")
@@ -197,8 +198,12 @@ def make_bundle(folder: Path, parameters: Mapping[str, str]) -> list[str]:
     Values on deadline's command line would show in a list of processes, and end at their first line break.
     """
     values = {**parameters, "JobScriptDir": str(bundle.SCRIPTS)}
-    for name in ("template.yaml", "hooks.yaml"):
-        shutil.copy(bundle.ROOT / name, folder)
+    shutil.copy(bundle.ROOT / "hooks.yaml", folder)
+    job = (bundle.ROOT / "template.yaml").read_text(encoding="utf-8")
+    if values.get("ServerUrl"):
+        values.setdefault("CondaPackages", template.CLIENT_PACKAGES)
+        job = template.drop_engine(job)
+    (folder / "template.yaml").write_text(job, encoding="utf-8")
     (folder / ".hooks_origin").write_text(str(bundle.ROOT), encoding="utf-8")  # where the hook's program is
     listed = [{"name": name, "value": value} for name, value in values.items()]
     text = json.dumps({"parameterValues": listed}, indent=1)
