@@ -139,3 +139,16 @@ def test_sizes_that_a_person_chose_stay(tmp_path: Path) -> None:
     request = Request(whole, frozenset({"BlockSize", "ChunkSize"}))
     job = make_job(request, Standing(Lines([range(1, 101)]), Lines()), Lines.of([5, 7]))
     assert (job["Prompts"], job["BlockSize"], job["ChunkSize"]) == ("5,7", "1", "40")
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (0, ""),
+        (1, "1 answer in the folder is to another question and stays aside"),
+        (2, "2 answers in the folder are to other questions and stay aside"),
+    ],
+)
+def test_answers_to_other_questions_are_told_in_a_sentence(others: int, told: str) -> None:
+    lines = Lines([range(1, 4)])
+    assert Standing(lines, lines, others).tell() == told

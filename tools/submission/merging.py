@@ -17,6 +17,7 @@ from results.shards import ShardError, read_header
 from setup_env import say
 
 SAID = "| "  # before every line that a worker program says to people
+PAGE = f"{SAID}results: "  # the page's path, which is told at the very end
 
 
 def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinished: str = "") -> bool:
@@ -43,7 +44,7 @@ def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinish
         start_new_session=bool(unfinished),  # a terminal's Ctrl-C is for the job
     )
     for line in done.stdout.splitlines():
-        if line.startswith(SAID) and not (unfinished and done.returncode == 0):
+        if line.startswith(SAID) and not (unfinished and done.returncode == 0) and not line.startswith(PAGE):
             say(line.removeprefix(SAID))
     if done.returncode != 0:
         say(done.stderr[-2000:])

@@ -41,7 +41,9 @@ class Standing:
         """Say it in a sentence; nothing where nothing was asked before."""
         asked = len(self.missing)
         said = self._tell_answered(f"{asked:,} {'is' if asked == 1 else 'are'} asked")
-        other = f"{self.others:,} answers in the folder are to other questions and stay aside" if self.others else ""
+        many = f"{self.others:,} answers in the folder are to other questions and stay aside"
+        one = "1 answer in the folder is to another question and stays aside"
+        other = one if self.others == 1 else many if self.others else ""
         return ". ".join(filter(None, (said, other)))
 
     def advise(self, block_size: str) -> str:
