@@ -118,6 +118,36 @@ def test_the_command_submits_the_whole_file_and_is_quoted_for_the_shell(page: Pa
     expect(page.locator("#command")).to_contain_text("-p 'OutputDir=it''s $(here)'")
 
 
+def test_what_is_written_runs_as_it_is_on_this_machine_and_its_files_lie_beside_the_command(page: Page) -> None:
+    import_rows(page, [{"sentence": "Good morning"}])
+    expect(page.locator("#bad-count")).to_have_text("1 problem")
+    page.get_by_role("tab", name="Template").click()
+    page.get_by_label("Prompt template").fill("Translate: {{sentence}}")
+    expect(page.locator("#bad-count")).to_be_hidden()
+    page.get_by_role("tab", name="Check and submit").click()
+    page.locator("#set-schema").fill('{"type": "object"')
+    expect(page.locator("#schema-fault")).to_contain_text("no JSON object")
+    expect(page.locator("#export-schema")).to_be_hidden()
+    page.locator("#set-schema").fill('{"type": "object"}')
+    words = shlex.split(page.locator("#command-local").inner_text().replace("\\\n", " "))
+    assert words[:6] == ["python3", "tools/submit.py", "prompts.jsonl", "--local", "--output-dir", "results"]
+    files = ["PromptTemplateFile=prompt_template.jinja", "ResponseSchemaFile=answer_schema.json"]
+    assert words[6:] == ["-p", files[0], "-p", files[1]]
+    assert all(file in page.locator("#command").inner_text() for file in files)
+    for button, text in (("template", "Translate: {{sentence}}\n"), ("schema", '{"type": "object"}\n')):
+        with page.expect_download() as waiting:
+            page.click(f"#export-{button}")
+        assert Path(waiting.value.path()).read_text(encoding="utf-8") == text
+        assert f"={waiting.value.suggested_filename}" in " ".join(files)
+
+
+def test_on_a_phone_the_example_shows_its_rows(context: BrowserContext, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Try an example").click()
+    expect(page.locator("#grid-body .row").first).to_be_visible()
+    expect(page.locator("#card")).to_be_hidden()
+
+
 def test_the_command_is_copied(context: BrowserContext, page: Page) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     import_rows(page, THREE)

@@ -146,7 +146,8 @@ function wire() {
       0,
       "example",
     );
-    act.open(workspace.rows[0].id);
+    if (isNarrow()) act.show("rows");
+    else act.open(workspace.rows[0].id);
   });
   press("export", () => submitView.save());
   press("bad-count", () => {

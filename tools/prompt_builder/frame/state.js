@@ -19,6 +19,7 @@ export class Workspace {
       endpoint: "auto",
       options: "columns",
       shell: "posix",
+      schema: "",
     });
     this.past = [];
     this.future = [];

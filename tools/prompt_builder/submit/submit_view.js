@@ -1,5 +1,6 @@
-// What the job would make of the rows, the exported file, and the command that submits it.
-import { submitCommand, wholeRange } from "./command.js";
+// What the job would make of the rows, the files to export, and the commands that answer them.
+import { localCommand, submitCommand, wholeRange } from "./command.js";
+import { TEMPLATE, saveTemplate } from "./template_view.js";
 import { byId, download, make, setText, put } from "../../../scripts/page/kit/dom.js";
 import { count, plural } from "../../../scripts/page/kit/words.js";
 import { checkOf, survey } from "../frame/state.js";
@@ -7,6 +8,7 @@ import { toast } from "../frame/widgets.js";
 import { parsedOf } from "../rows/faces.js";
 import { countDataColumns } from "../rules/data_columns.js";
 import { lensOf, valueAt } from "../rules/lens.js";
+import { isObject, tryPlain } from "../../../scripts/page/kit/exact.js";
 import { RULES, dialectOf } from "../../../scripts/page/kit/rules.js";
 
 const LISTED = 200; // problems listed
@@ -18,7 +20,8 @@ const LABELS = {
   bedrock: "Bedrock record",
   none: "broken line",
 };
-const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "options", "shell"];
+const SETTINGS = ["name", "bundle", "output", "model", "endpoint", "options", "shell", "schema"];
+const SCHEMA = "answer_schema.json";
 
 export class SubmitView {
   constructor(workspace, act) {
@@ -30,7 +33,12 @@ export class SubmitView {
     byId("set-model").placeholder = RULES.defaults.ModelName;
     for (const name of SETTINGS)
       byId(`set-${name}`).addEventListener("input", (event) => workspace.set({ [name]: event.target.value }));
-    byId("copy").addEventListener("click", () => this.copy());
+    byId("copy").addEventListener("click", () => copyText(this.command(), "command"));
+    byId("copy-local").addEventListener("click", () => copyText(this.localCommand(), "command-local"));
+    byId("export-template").addEventListener("click", () => saveTemplate(workspace.settings.template));
+    byId("export-schema").addEventListener("click", () =>
+      download(SCHEMA, "application/json", [`${workspace.settings.schema.trim()}\n`]),
+    );
     byId("export-again").addEventListener("click", () => this.save());
     byId("problems").addEventListener("click", (event) => {
       const button = event.target.closest("button");
@@ -44,26 +52,39 @@ export class SubmitView {
       if (input !== document.activeElement) input.value = this.workspace.settings[name];
     }
     setText(byId("command"), this.command());
-    byId("with-template").hidden = !(this.workspace.settings.byTemplate && this.workspace.settings.template);
+    setText(byId("command-local"), this.localCommand());
+    const { byTemplate, template, schema } = this.workspace.settings;
+    byId("export-template").hidden = !(byTemplate && template);
+    byId("export-schema").hidden = !isSchema(schema);
+    setText(byId("schema-fault"), schema.trim() && !isSchema(schema) ? "This is no JSON object: it goes into no command." : "");
     this.showChecks();
+  }
+
+  /** The parameters that both commands set. */
+  parameters() {
+    const { settings } = this.workspace;
+    return [
+      ["ModelName", settings.model],
+      ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint],
+      ["OptionsInRows", settings.options === RULES.defaults.OptionsInRows ? "" : settings.options],
+      ["PromptTemplateFile", settings.byTemplate && settings.template ? TEMPLATE : ""],
+      ["ResponseSchemaFile", isSchema(settings.schema) ? SCHEMA : ""],
+    ];
   }
 
   command() {
     const { rows, settings } = this.workspace;
-    const template = settings.byTemplate && settings.template ? "prompt_template.jinja" : "";
-    return submitCommand(
-      settings.bundle,
-      [
-        ["InputFile", fileName(settings.name)],
-        ["Prompts", wholeRange(rows.length)],
-        ["OutputDir", settings.output],
-        ["ModelName", settings.model],
-        ["Endpoint", settings.endpoint === "auto" ? "" : settings.endpoint],
-        ["OptionsInRows", settings.options === RULES.defaults.OptionsInRows ? "" : settings.options],
-        ["PromptTemplateFile", template],
-      ],
-      settings.shell,
-    );
+    const own = [
+      ["InputFile", fileName(settings.name)],
+      ["Prompts", wholeRange(rows.length)],
+      ["OutputDir", settings.output],
+    ];
+    return submitCommand(settings.bundle, [...own, ...this.parameters()], settings.shell);
+  }
+
+  localCommand() {
+    const { bundle, name, output, shell } = this.workspace.settings;
+    return localCommand(bundle, fileName(name), output, this.parameters(), shell);
   }
 
   showChecks() {
@@ -103,16 +124,6 @@ export class SubmitView {
     );
   }
 
-  async copy() {
-    try {
-      await navigator.clipboard.writeText(this.command());
-      toast("The command is on the clipboard");
-    } catch {
-      getSelection().selectAllChildren(byId("command"));
-      toast("Press Ctrl+C: the command is selected");
-    }
-  }
-
   /** Hand out the rows as JSONL, byte for byte where nothing was edited. */
   save() {
     const { rows, settings } = this.workspace;
@@ -134,6 +145,19 @@ function doubt({ name, count: rows, lines, shown }) {
     "taken for an option. If it is data, let options stand in sampling_params alone."
   );
 }
+
+async function copyText(text, id) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("The command is on the clipboard");
+  } catch {
+    getSelection().selectAllChildren(byId(id));
+    toast("Press Ctrl+C: the command is selected");
+  }
+}
+
+/** Whether a text can be a schema's file. */
+const isSchema = (text) => isObject(tryPlain(text));
 
 const fileName = (name) => name.trim().replace(/^.*[\\/]/, "") || "prompts.jsonl";
 

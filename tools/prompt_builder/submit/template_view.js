@@ -7,6 +7,7 @@ import { keysOf, parsedOf } from "../rows/faces.js";
 import { fillTemplate, inspectTemplate, placeholder } from "../rules/jinja.js";
 import { dialectOf } from "../../../scripts/page/kit/rules.js";
 
+export const TEMPLATE = "prompt_template.jinja";
 const FIELDS = 60; // fields offered
 const SAMPLED = 500; // rows looked at for their fields
 
@@ -14,14 +15,18 @@ export class TemplateView {
   constructor(workspace) {
     Object.assign(this, { workspace, at: 0 });
     const text = byId("template-text");
-    text.addEventListener("input", () => workspace.set({ template: text.value }));
+    text.addEventListener("input", () => this.write(text.value));
     byId("by-template").addEventListener("change", (event) => workspace.set({ byTemplate: event.target.checked }));
-    byId("template-save").addEventListener("click", () =>
-      download("prompt_template.jinja", "text/plain", [templateFile(workspace.settings.template)]),
-    );
+    byId("template-save").addEventListener("click", () => saveTemplate(workspace.settings.template));
     byId("template-apply").addEventListener("click", () => this.apply());
     byId("preview-back").addEventListener("click", () => this.page(-1));
     byId("preview-next").addEventListener("click", () => this.page(1));
+  }
+
+  /** Keep the template. One that was just begun is meant for the job: rows that it gives a prompt are no problems. */
+  write(template) {
+    const begun = template && !this.workspace.settings.template;
+    this.workspace.set(begun ? { template, byTemplate: true } : { template });
   }
 
   page(by) {
@@ -67,7 +72,7 @@ export class TemplateView {
     const text = byId("template-text");
     text.setRangeText(place, text.selectionStart, text.selectionEnd, "end");
     text.focus();
-    this.workspace.set({ template: text.value });
+    this.write(text.value);
   }
 
   showPreview(found) {
@@ -119,9 +124,9 @@ export class TemplateView {
   }
 }
 
-/** The file the job reads: Jinja drops one line break at the end, so one is put there. */
-function templateFile(template) {
-  return `${template}\n`;
+/** Hand out the file the job reads: Jinja drops one line break at the end, so one is put there. */
+export function saveTemplate(template) {
+  download(TEMPLATE, "text/plain", [`${template}\n`]);
 }
 
 function isPromptRow(row) {
