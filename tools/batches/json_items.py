@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NoReturn
 _BLOCK = 1 << 20  # bytes read at a time
 _SPACE = " \t\r\n"
 _LONGEST = 64 << 20  # characters of one item
+_CUT = 3  # characters behind a number that tell it from the beginning of another: 1 and 1e+5
 
 
 class NotJson(ValueError):
@@ -98,7 +99,7 @@ class _Text:
             except RecursionError:
                 raise NotJson("it is nested too deeply") from None
             else:
-                if end < len(self._rest) or self._is_over:  # else a number may go on in the next block
+                if len(self._rest) - end >= _CUT or self._is_over:
                     self._at = end
                     return value
             if len(self._rest) - self._at > _LONGEST:
