@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import batch_api
+from batches import starting
 from local import local_job
 from local.local_job import Machine
 from local.openjd_log import Course, Said, printable, readable
@@ -160,3 +162,13 @@ def test_the_model_is_what_suits_the_machine(
 )
 def test_a_person_s_arguments_join_those_that_a_cpu_wants(given: str, whole: str) -> None:
     assert local_job.add_cpu_arguments(given) == whole
+
+
+def test_the_batch_apis_of_this_machine_keep_what_a_cpu_wants_beside_their_own_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting.Machine, "prepare", lambda: Machine("run-cpu", Path(sys.executable)))
+    typed = ["--data-dir", str(tmp_path / "data"), "-p", "VllmArgs=--max-num-seqs 8", "-p", "ModelName=m"]
+    core = starting.make_core_for(batch_api.build_parser().parse_args(typed), None)
+    assert core.settings.parameters["VllmArgs"] == f"{CPU} --max-num-seqs 8"
+    assert core.settings.parameters["ModelName"] == "m"

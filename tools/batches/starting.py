@@ -34,7 +34,7 @@ def make_core_for(asked: argparse.Namespace, key: str | None) -> Core:
         backend = FarmJobs(options)
     else:
         machine = Machine.prepare()
-        given = {**machine.choose_model(None, given), **given}
+        given = {**given, **machine.choose_model(None, given)}
         backend = LocalJobs(machine, Engines(machine, data / "engine", asked.keep_warm))
     models = read_models(asked.models, given) if asked.models else make_single(given)
     gathering = Gathering(asked.gather_seconds, asked.gather_rows)
