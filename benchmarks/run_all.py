@@ -38,6 +38,7 @@ PROGRAMS: dict[str, tuple[int, ...]] = {
     "copies.py": (15,),
     "front.py": (16,),
     "two_copies.py": (17,),
+    "batch_api.py": (18, 19, 20),
 }
 MODELS = {
     "engine.py": setup_env.SMALL_MODEL,
