@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,15 @@ from batches import json_items
 from batches.calls import SCHEMA, Calls
 from batches.json_items import NotJson, read_items
 from batches.live import Engine, Live
+from batches.models import Model
 from batches.runpod_shapes import State, Wanted
 from batches.store import Store
-from batches.warm import read_all
+from batches.warm import Warm, read_all
 from batches.webhooks import TRIES, tell_clients
+from engine.address import Address
 from engine.facts import Served
+from engine.note import Engine as NoteEngine
+from engine.note import Note, Settings, write_note
 from host import addresses
 from support.fake_server import FakeServer, Fault
 
@@ -100,6 +106,35 @@ def test_a_piece_is_told_before_the_engine_has_the_next() -> None:
 def write_event(text: str, end: str | None = None) -> bytes:
     choice = {"index": 0, "delta": {"content": text}, "finish_reason": end}
     return b"data: " + json.dumps({"object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n"
+
+
+def test_an_engine_that_was_loaded_anew_is_asked_with_its_own_key(tmp_path: Path) -> None:
+    served = Note(Settings("m", 4096, 0.9, 0, "", 60.0), (NoteEngine(served=Served("m")),))
+    write_note(served, tmp_path)
+
+    @dataclass
+    class Kept:
+        key: str
+        folder: Path = tmp_path
+
+        @property
+        def address(self) -> Address:
+            return Address("http://127.0.0.1:9", self.key)
+
+        @contextlib.contextmanager
+        def use(self, parameters: Any) -> Iterator[Any]:
+            yield self
+
+    async def find_keys() -> list[str]:
+        keeper = Kept("first")
+        warm, keys = Warm(keeper), []
+        for keeper.key in ("first", "second"):
+            async with warm.use(Model("m", {"ModelName": "m"})) as live:
+                keys.append(live.engine.key)
+        await warm.close()
+        return keys
+
+    assert asyncio.run(find_keys()) == ["first", "second"]
 
 
 # Clients that are told

@@ -24,7 +24,7 @@ class Warm:
 
     def __init__(self, engines: Keeper) -> None:
         self._engines = engines
-        self._lives: dict[tuple[str, str], Live] = {}  # by model and address
+        self._lives: dict[tuple[str, str, str], Live] = {}  # by model, address and key
         self._looking = asyncio.Lock()
 
     @contextlib.asynccontextmanager
@@ -47,7 +47,7 @@ class Warm:
 
     async def _find(self, model: Model, kept: Kept) -> Live:
         address = kept.address if kept.folder else None
-        key = (model.name, address.url if address else model.parameters["ServerUrl"])
+        key = (model.name, *((address.url, address.key) if address else (model.parameters["ServerUrl"], "")))
         async with self._looking:
             if key not in self._lives:
                 engine = await asyncio.to_thread(_look, kept, read_all(model.parameters))
