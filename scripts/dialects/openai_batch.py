@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 from dialects.answers import check_schema
 from dialects.base import apply_defaults, refuse_stream, require, route_of
 from dialects.exchange import Answer, Ask, Failure
 from dialects.marks import OWN_PROMPTS, Marks, besides
 from engine.facts import Served
+from engine.routes import CHAT, COMPLETIONS
 from job.defaults import Defaults
 from rows.errors import RowError
 from rows.row import Row, quote, shorten
@@ -24,6 +26,7 @@ MARKS = Marks(
     unless=besides(*OWN_PROMPTS),
     answered=(("custom_id", "response"),),
 )
+UNNAMED = {"messages": CHAT, "prompt": COMPLETIONS}  # the endpoint of a line that names none, by what it asks
 AUDIO = ("/v1/audio/transcriptions", "/v1/audio/translations")
 
 
@@ -35,12 +38,17 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     if method != "POST":
         raise RowError("invalid_method", f'"method" must be "POST", got {shorten(method)}')
     body = require(fields.get("body"), dict, "body", "the request's JSON object")
-    route = route_of(fields.get("url"), served)
+    route = route_of(fields["url"] if "url" in fields else _find_url(body), served)
     refuse_stream(body)
     if route in AUDIO:
         audio = require(body.get("file_url"), str, "body.file_url", "an http, https or data URL")
         return apply_defaults(route, {k: v for k, v in body.items() if k != "file_url"}, defaults, served, audio)
     return apply_defaults(route, body, defaults, served)
+
+
+def _find_url(body: Mapping[str, Any]) -> str | None:
+    """Return what a line without a `url` asks: some APIs name the endpoint once for a whole batch."""
+    return next((url for name, url in UNNAMED.items() if name in body), None)
 
 
 def read_answer(ask: Ask, answer: Answer, defaults: Defaults) -> dict[str, str]:

@@ -48,7 +48,10 @@ def looks_like_data(name: str, value: Any) -> bool:
     """Tell whether a column with an option's name looks like a user's own data."""
     if sign := SIGNS.get(name):
         return sign.fits(value)
-    if not isinstance(value, str) or name not in OPTIONS or any(kind.kind == "string" for kind in OPTIONS[name].takes):
+    option = OPTIONS.get(name)
+    if not isinstance(value, str) or option is None or "chats" not in option.read_by:
+        return False  # no row fails by an option that its endpoint does not read
+    if any(kind.kind == "string" for kind in option.takes):
         return False
     try:
         check_options({name: value})

@@ -39,6 +39,7 @@ def rules() -> dict[str, Any]:
         "generating": [route for route in routes.ENDPOINTS.values() if route in routes.GENERATING],
         "chats": [route for route in options.BUDGET if route != routes.COMPLETIONS],
         "audio": openai_batch.AUDIO,
+        "unnamed": openai_batch.UNNAMED,
         "pairs": prompt.PAIRS,
         "documents": prompt.DOCUMENTS,
         "ownPrompts": OWN_PROMPTS,

@@ -55,6 +55,7 @@ def test_a_column_that_gives_pause_is_said_with_its_line(column: dict[str, Any],
         {"seed": 7, "id": 1},
         {"seed": "7", "logprobs": "true", "tools": "[]"},
         {"temperature": None, "model": None},
+        {"echo": "yes", "dimensions": "3x4"},
     ],
 )
 def test_a_column_that_is_an_option_or_plain_data_is_not_said(column: dict[str, Any], tmp_path: Path) -> None:

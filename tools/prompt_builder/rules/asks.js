@@ -125,11 +125,14 @@ function askOpenai({ row, text }) {
   need(row.custom_id, isText, "custom_id", "a string", text);
   postOnly(row, "method", text);
   const body = need(row.body, isObject, "body", "the request's JSON object", text);
-  const route = routeOf(row.url, rawAt(text, ["url"]));
+  const route = has(row, "url") ? routeOf(row.url, rawAt(text, ["url"])) : routeOf(unnamedUrl(body));
   refuseStream(body, text, ["body", "stream"]);
   if (RULES.audio.includes(route)) need(body.file_url, isText, "body.file_url", "an http, https or data URL", text);
   generating(route, body, text);
 }
+
+/** Return what a line without a url asks, by what it asks. */
+const unnamedUrl = (body) => Object.entries(RULES.unnamed).find(([name]) => has(body, name))?.[1];
 
 function askAnthropic({ row, text }) {
   need(row.custom_id, isText, "custom_id", "a string", text);

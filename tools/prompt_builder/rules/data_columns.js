@@ -13,7 +13,7 @@ export const dataColumns = (row) => Object.keys(row).filter((name) => looksLikeD
 
 function looksLikeData(name, value) {
   if (Object.hasOwn(RULES.dataSigns, name)) return hasSign(RULES.dataSigns[name], value);
-  if (typeof value !== "string" || !OPTIONS.has(name)) return false;
+  if (typeof value !== "string" || !OPTIONS.get(name)?.readBy.includes("chats")) return false;
   if (OPTIONS.get(name).takes.some(({ kind }) => kind === "string")) return false;
   return optionFault(name, value, () => JSON.stringify(value)) !== null;
 }

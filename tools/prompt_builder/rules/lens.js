@@ -31,7 +31,7 @@ const LENSES = {
   },
   openai(row) {
     const url = typeof row.url === "string" ? row.url : "";
-    const chat = /chat\/completions$/.test(url);
+    const chat = /chat\/completions$/.test(url) || (!Object.hasOwn(row, "url") && Array.isArray(row.body?.messages));
     const prompt = /responses$|embeddings$|pooling$|classify$/.test(url) ? ["body", "input"] : ["body", "prompt"];
     return {
       label: "OpenAI Batch",
