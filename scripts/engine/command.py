@@ -66,6 +66,7 @@ def build_environment(key: str, start_timeout: float, place: Placement = ON_CPU,
     if len(os.sched_getaffinity(0)) <= FEW_CORES:
         defaults["VLLM_CPU_NUM_OF_RESERVED_CPU"] = "0"
     ours = {KEY_VARIABLE: key, "PYTHONNOUSERSITE": "1"}
+    ours["PYTHONUTF8"] = "1"  # torch and vLLM read files of their own in the locale's encoding
     if place.devices:
         ours[VISIBLE] = place.devices
     if copy:  # two servers that compile the same graph write the same files, and not whole

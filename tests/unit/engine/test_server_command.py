@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +128,16 @@ def test_an_open_quote_is_named() -> None:
 
 def test_compilation_stays_on() -> None:
     assert "--enforce-eager" not in command.build_command(SETTINGS, 1, ONE)
+
+
+def test_the_server_reads_its_files_as_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "POSIX")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
+    read = "import locale; print(locale.getpreferredencoding())"
+    environment = command.build_environment("", 60, ONE)
+    done = subprocess.run([sys.executable, "-c", read], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.lower().strip() == "utf-8"
 
 
 def test_the_key_is_in_the_environment_only() -> None:
