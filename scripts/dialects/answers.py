@@ -90,6 +90,8 @@ def _message_of(choice: Any) -> Any:
     """Return a choice's message; some servers write a completion's text, or no message where they filtered one."""
     if "message" not in choice and "text" in choice:
         return {"content": choice["text"]}
+    if "message" not in choice and isinstance(choice.get("delta"), dict):  # a stream of one event, sent as a whole
+        return choice["delta"]
     return choice["message"] if choice.get("message") is not None or not choice.get("finish_reason") else {}
 
 

@@ -6,14 +6,17 @@ is null; nothing here throws an answer away.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 CUT_OFF = frozenset(  # finish reasons of answers that met a limit
-    {"length", "max_tokens", "max_output_tokens", "max_length", "MAX_TOKENS", "token_limit"}
+    {"length", "max_tokens", "max_output_tokens", "max_length", "MAX_TOKENS", "LENGTH", "token_limit"}
     | {"model_context_window_exceeded", "model_length", "context_length_exceeded"}
 )
 GIVEN_UP = frozenset({"abort", "aborted", "cancelled", "canceled"})  # by the engine itself: it is no whole answer
-_REFUSALS = frozenset({"refusal", "content_filter", "SAFETY"})  # ends of answers that were declined or filtered
+_REFUSALS = frozenset(  # ends of answers that were declined or filtered
+    {"refusal", "content_filter", "CONTENT_FILTER", "SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"}
+)
 _TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
 _REASON_LIMIT = 100  # characters
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_text"})
@@ -45,9 +48,11 @@ def read_cached(body: Any) -> int | None:
 
 
 def read_content(content: Any) -> tuple[str, str]:
-    """Return the text and the thought of a message's content, which is a text, null, or a list of parts."""
-    if not isinstance(content, list):
-        return (content if isinstance(content, str) else ""), ""
+    """Return the text and the thought of a message's content: a text, null, a list of parts, or any JSON value."""
+    if isinstance(content, str | None):
+        return content or "", ""
+    if not isinstance(content, list):  # one part alone, or a structure that the server has read as JSON
+        return _own_text(content) or json.dumps(content, ensure_ascii=False), ""
     parts = [part for part in content if isinstance(part, dict)]
     texts = [part if isinstance(part, str) else _own_text(part) for part in content if part not in _thoughts(parts)]
     return "".join(texts), "".join(map(_thought, _thoughts(parts)))
@@ -110,7 +115,7 @@ def _says_something(choice: Any) -> bool:
     """Tell whether one choice has a text, a refusal, or a call of a tool; one of another shape is not judged."""
     if not isinstance(choice, dict):
         return True
-    message = choice.get("message")
+    message = choice.get("message", choice.get("delta"))
     if not isinstance(message, dict):
         return bool(str(choice.get("text") or "").strip())
     told = read_content(message.get("content"))[0].strip()

@@ -53,6 +53,11 @@ def choice(content: Any = "yes", end: Any = "stop", **message: Any) -> dict[str,
         ([TEXT, {"type": "thinking", "thinking": []}, TEXT], "yesyes", ""),
         ([{"type": "reasoning", "text": "hm"}], "", "hm"),
         (["yes", TEXT], "yesyes", ""),
+        ({"type": "text", "text": "yes"}, "yes", ""),
+        ({"colour": "grün"}, '{"colour": "grün"}', ""),
+        (5, "5", ""),
+        (0, "0", ""),
+        (True, "true", ""),
         ([{"type": "image_url", "image_url": {"url": "x"}}, TEXT, 5, None], "yes", ""),
     ],
 )
@@ -108,6 +113,7 @@ def test_an_end_that_is_missing_is_null_and_a_server_s_own_word_is_kept(told: di
         {"choices": [choice(), choice(end="length")]},
         {"choices": [choice(end="max_tokens")]},
         {"choices": [choice(end="MAX_TOKENS")]},
+        {"choices": [choice(end="LENGTH")]},
         {"incomplete_details": {"reason": "max_output_tokens"}, "output": []},
         {"stop_reason": "max_tokens", "content": []},
         {"stop_reason": "model_context_window_exceeded", "content": []},
@@ -154,6 +160,12 @@ def test_parts_are_judged_by_their_text_under_a_schema() -> None:
     check_schema(Ask(CHAT, {}, schema=True), Answer(200, "", body, ""), Defaults(schema={"type": "object"}))
 
 
+def test_a_stream_of_one_event_that_comes_as_a_whole_is_an_answer() -> None:
+    assert (
+        results(CHAT, {"choices": [{"delta": {"content": "yes"}, "finish_reason": "stop"}]})["generated_text"] == "yes"
+    )
+
+
 def test_a_call_in_the_older_api_s_field_is_a_tool_call() -> None:
     call = {"name": "f", "arguments": "{}"}
     found = results(CHAT, {"choices": [choice(None, "function_call", function_call=call)]})
@@ -195,6 +207,9 @@ REFUSAL = {"type": "refusal", "refusal": "I cannot."}
         ({"choices": [choice(None, tool_calls=[{"id": "1"}])]}, False, False),
         ({"choices": [choice(None, refusal="I cannot.")]}, False, True),
         ({"choices": [choice("", end="content_filter")]}, True, True),
+        ({"choices": [choice("", end="RECITATION")]}, True, True),
+        ({"choices": [choice({"a": 1})]}, False, False),
+        ({"choices": [{"delta": {"content": "yes"}}]}, False, False),
         ({"choices": [{"text": "", "finish_reason": "stop"}]}, True, False),
         ({"choices": [{"text": "yes"}]}, False, False),
         (response({"type": "output_text", "text": "yes"}), False, False),
