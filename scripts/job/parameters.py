@@ -59,6 +59,7 @@ class Parameter:
     secret: it reaches the programs in a file of the session, and is never recorded.
     asks: a row's request is made of it.
     checked: it decides, as those that `asks` do, which rows there are or whether they can be answered.
+    loads: an engine is started with it, so that jobs which agree on all of these can use one.
     shorter: what to do about a value that is longer than the service takes.
     """
 
@@ -74,6 +75,7 @@ class Parameter:
     secret: bool = False
     asks: bool = False
     checked: bool = False
+    loads: bool = False
     shorter: str = "make it shorter"
 
     @property
@@ -138,14 +140,14 @@ TABLE = (  # in the form's order
     Parameter("PromptTemplateFile", FILE, "", asks=True,
               meaning="A Jinja template that makes each row's prompt from its fields, such as Translate to "
                       "French: {{ text }}."),
-    Parameter("ModelName", TEXT, "Qwen/Qwen2.5-7B-Instruct", least=1, asks=True,
+    Parameter("ModelName", TEXT, "Qwen/Qwen2.5-7B-Instruct", least=1, asks=True, loads=True,
               meaning="A Hugging Face model id, or a folder on the worker."),
-    Parameter("MaxModelLen", WHOLE, 4096, least=16, most=10485760, checked=True,
+    Parameter("MaxModelLen", WHOLE, 4096, least=16, most=10485760, checked=True, loads=True,
               meaning="Longest prompt plus answer, in tokens. Less needs less GPU memory. Small encoders need "
                       "256 or less."),
-    Parameter("HfTokenSecretId", TEXT, "", recorded=False,
+    Parameter("HfTokenSecretId", TEXT, "", recorded=False, loads=True,
               meaning="For gated models, the AWS Secrets Manager id of a Hugging Face token."),
-    Parameter("HfToken", TEXT, "", secret=True,
+    Parameter("HfToken", TEXT, "", secret=True, loads=True,
               meaning="A Hugging Face token in plain text. It stays readable in the job; a token secret is safer."),
     Parameter("MaxTokens", WHOLE, 512, least=1, most=1048576, asks=True,
               meaning="Longest answer in tokens, for rows that set none."),
@@ -195,14 +197,14 @@ TABLE = (  # in the form's order
     Parameter("MaxConcurrency", WHOLE, 0, least=0, most=8192,
               meaning="Requests in flight at once, all copies together. 0 takes what the servers take, and a "
                       "quarter more."),
-    Parameter("GpuMemoryUtilization", NUMBER, 0.9, least=0.05, most=1.0,
+    Parameter("GpuMemoryUtilization", NUMBER, 0.9, least=0.05, most=1.0, loads=True,
               meaning="Share of each GPU's memory that the server takes."),
-    Parameter("TensorParallelSize", WHOLE, 0, least=0, most=64,
+    Parameter("TensorParallelSize", WHOLE, 0, least=0, most=64, loads=True,
               meaning="GPUs for each copy of the model. 0 takes the fewest that hold it, and copies of it on "
                       "the others."),
-    Parameter("ServerStartTimeoutSeconds", WHOLE, 1800, least=10, most=86400,
+    Parameter("ServerStartTimeoutSeconds", WHOLE, 1800, least=10, most=86400, loads=True,
               meaning="How long the model may take to download and load."),
-    Parameter("VllmArgs", TEXT, "", checked=True,
+    Parameter("VllmArgs", TEXT, "", checked=True, loads=True,
               shorter="leave out what is vLLM's default, and white space in JSON values",
               meaning="Further vLLM server arguments, such as --quantization fp8 --enable-lora. They win over "
                       "the bundle's own."),

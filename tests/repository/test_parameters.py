@@ -30,7 +30,7 @@ DEFINITION = """
 """
 ENTRY = '\n    Parameter("Mood", TEXT, "calm", checked=True, meaning="How the answers sound."),'
 A_FEW = 5  # names that a place may use together, as aggregate.py does; more are a table
-A_COMMAND = 6  # that a page may say again of a job
+A_COMMAND = 8  # that a page may say again of a job
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,10 @@ from engine.address import KEY_VARIABLE, Address
 from engine.note import read_note
 from engine.session import KEPT_VARIABLE
 from host import files
-from job.parameters import flag
+from job.parameters import TABLE, flag
 from local.local_job import Machine
 
-OF_ENGINE = (
-    "ModelName", "MaxModelLen", "GpuMemoryUtilization", "TensorParallelSize", "ServerStartTimeoutSeconds", "VllmArgs",
-    "HfTokenSecretId",
-)  # fmt: skip
+OF_ENGINE = tuple(each.name for each in TABLE if each.loads)
 _KEY_LINE, _FAIL_LINE = f"openjd_redacted_env: {KEY_VARIABLE}=", "openjd_fail: "
 _HIDDEN_LINE = "openjd_redacted_env: "
 
@@ -75,7 +72,7 @@ class Engines:
         if parameters.get("ServerUrl"):
             yield Engine()
             return
-        wish = {name: parameters[name] for name in (*OF_ENGINE, "HfToken") if parameters.get(name)}
+        wish = {name: parameters[name] for name in OF_ENGINE if parameters.get(name)}
         engine = self._join(wish)
         try:
             yield engine
@@ -84,7 +81,7 @@ class Engines:
 
     def find(self, parameters: Mapping[str, str]) -> Engine | None:
         """Return the engine of these parameters if it is loaded now."""
-        wish = {name: parameters[name] for name in (*OF_ENGINE, "HfToken") if parameters.get(name)}
+        wish = {name: parameters[name] for name in OF_ENGINE if parameters.get(name)}
         with self._changed:
             return self._engine if self._engine and self._wish == wish and self._engine.lives() else None
 

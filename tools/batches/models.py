@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from job.parameters import BY_NAME, JobError
+from job.parameters import BY_NAME, TABLE, JobError, Kind
 
-NOT_FOR_MODELS = frozenset({"InputFile", "InputUrl", "Prompts", "OutputDir", "OutputUrl", "StopAt", "JobScriptDir"})
+NOT_FOR_MODELS = frozenset({"InputFile", "InputUrl", "Prompts", "OutputUrl", "StopAt"}) | frozenset(
+    each.name for each in TABLE if each.kind in (Kind.FOLDER, Kind.OUTPUT_FOLDER)
+)
 ALIASES = "aliases"
 
 
