@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from support.pages.kinds_of_prompt_rows import ARABIC, CHINESE
 from support.pages.page_gallery import gallery, kinds
@@ -89,46 +89,6 @@ def test_a_click_on_a_chart_filters_the_rows(chromium: Browser, prompts_page: Pa
         page.click("#charts button:has-text('length')")
         page.wait_for_function("() => location.hash.includes('finish=length')")
         assert " of 300 rows" in page.locator("#count").inner_text()
-
-
-def test_embeddings_are_numbers_a_picture_and_a_map(chromium: Browser, gallery_page: Path) -> None:
-    with opened(chromium, gallery_page, f"#row={len(NAMES) + 1}") as page:
-        open_charts(page)
-        page.wait_for_selector("#charts .map")
-        assert page.locator("#charts .map .dot").count() == 40
-        wait_for_line(page, len(NAMES) + 1)
-        page.wait_for_selector("#body h4")
-        text = page.locator("#body .given").inner_text()
-        assert "Dimensions\n64" in text
-        assert "Norm\n1.0000" in text
-        nearest = page.locator("#body .vector .bars .name").all_inner_texts()
-        assert all("photosynthesis" in name for name in nearest)
-
-
-def test_ranks_are_documents_sorted_with_bars(chromium: Browser, gallery_page: Path) -> None:
-    with opened(chromium, gallery_page, row("rank")) as page:
-        assert page.locator(".ranks li .text").all_inner_texts() == [
-            "Tides follow the moon.",
-            "The sea rises twice a day.",
-            "Bread needs yeast.",
-        ]
-        widths = page.locator(".ranks .fill").evaluate_all("bars => bars.map(bar => bar.offsetWidth)")
-        assert widths == sorted(widths, reverse=True)
-
-
-def test_scores_take_their_documents_from_the_input(chromium: Browser, gallery_page: Path) -> None:
-    with opened(chromium, gallery_page, row("score")) as page:
-        assert page.locator(".ranks li .text").all_inner_texts() == [
-            "Tides follow the moon.",
-            "The sea rises twice a day.",
-            "Bread needs yeast.",
-        ]
-
-
-def test_classes_show_their_label_and_probabilities(chromium: Browser, gallery_page: Path) -> None:
-    with opened(chromium, gallery_page, row("class")) as page:
-        assert page.locator(".classes .headline").inner_text() == "positive"
-        assert page.locator(".classes .value").all_inner_texts() == ["97.0 %", "3.0 %"]
 
 
 # 2. Reading
@@ -294,37 +254,3 @@ def test_the_headline_counts_answers_that_help_nobody(chromium: Browser, tmp_pat
         page.reload()
         wait_for_count(page, "12 of 20 rows")
         assert page.locator("#chips bdi").all_inner_texts() == ["The same answer as line 1"]
-
-
-def test_a_browser_that_cannot_read_the_script_is_told_so(chromium: Browser, prompts_page: Path) -> None:
-    profile = chromium.new_context(java_script_enabled=False)
-    page = profile.new_page()
-    page.goto(prompts_page.as_uri())
-    page.wait_for_selector("#old", state="visible")
-    assert "too old" in page.locator("#old").inner_text()
-    profile.close()
-
-
-def test_a_browser_that_cannot_unpack_rows_says_so(chromium: Browser, prompts_page: Path) -> None:
-    profile = chromium.new_context()
-    profile.add_init_script("delete globalThis.DecompressionStream")
-    assert "too old" in alert(profile.new_page(), prompts_page)
-    profile.close()
-
-
-def alert(page: Page, path: Path) -> str:
-    """Open a page, whatever it writes to the console, and return what it warns of."""
-    page.goto(path.as_uri())
-    return page.locator("#remarks [role=alert]").inner_text()
-
-
-def test_a_copy_that_a_browser_saved_says_where_the_rows_are(
-    chromium: Browser, prompts_page: Path, tmp_path: Path
-) -> None:
-    with opened(chromium, prompts_page) as page:
-        saved = page.evaluate("'<!doctype html>' + document.documentElement.outerHTML")
-    copy = tmp_path / "copy.html"
-    copy.write_text(saved, encoding="utf-8")
-    profile = chromium.new_context()  # the copy has styles of the browser's making, which its policy refuses
-    assert "a copy that a browser saved" in alert(profile.new_page(), copy)
-    profile.close()
