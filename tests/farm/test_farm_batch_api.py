@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import anthropic
 import pytest
+import runpod
 from openai import OpenAI
 
 from support.batch_server import KEY, batch_server, wait_for
@@ -19,7 +22,9 @@ ENDED = ("completed", "failed", "cancelled", "expired")
 CHAT = "/v1/chat/completions"
 
 
-def test_a_batch_is_one_job_on_the_farm_whatever_happens_to_the_program(tmp_path: Path) -> None:
+def test_a_batch_is_one_job_on_the_farm_whatever_happens_to_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     brought = [ROOT / "tests" / "support" / "fake_vllm", link_boto3(tmp_path / "boto3")]
     stand_in = {"PYTHONPATH": os.pathsep.join(map(str, brought))}
     lines = [
@@ -46,3 +51,20 @@ def test_a_batch_is_one_job_on_the_farm_whatever_happens_to_the_program(tmp_path
         [job] = farm.api.scheduler.jobs.values()
         assert job.name == batch
         client.close()
+        _use_other_clients(server.base, monkeypatch)
+        assert len(farm.api.scheduler.jobs) == 3, "one for Anthropic's batch, one for both of RunPod's calls"
+
+
+def _use_other_clients(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a batch and two calls answered by jobs that run side by side."""
+    monkeypatch.setattr(runpod, "endpoint_url_base", f"{base}/v2")
+    monkeypatch.setattr(runpod, "api_key", KEY)
+    message = {"role": "user", "content": "1"}
+    params: Any = {"model": "fake", "max_tokens": 8, "messages": [message]}
+    calls = [runpod.Endpoint("any").run({"messages": [message], "id": n}) for n in (1, 2)]
+    with anthropic.Anthropic(base_url=base, api_key=KEY, _strict_response_validation=True) as client:
+        made = client.messages.batches.create(requests=[{"custom_id": "a", "params": params}]).id
+        wait_for(lambda: client.messages.batches.retrieve(made), lambda each: each.processing_status == "ended")
+        [line] = client.messages.batches.results(made)
+        assert line.result.type == "succeeded", line
+    assert all(call.output(timeout=600)["choices"][0]["message"]["content"] for call in calls)
