@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import cfnlint.api  # type: ignore[import-untyped]
 import pytest
 
 from support.cfn_stack import DEPLOYMENTS, HEX, SECRET, TEMPLATE, Stack, Unresolved, load
+from support.farm.deadline_api import ROUTES
 
 README = (TEMPLATE.parent / "README.md").read_text(encoding="utf-8")
 TOOLS = Path(sys.executable).parent  # the commands of this test environment
@@ -42,10 +44,11 @@ def roles(stack: Stack) -> dict[str, Any]:
 
 
 def statements(stack: Stack) -> Iterator[dict[str, Any]]:
-    """Yield every statement that lets a role of the deployment do something."""
-    for role in roles(stack).values():
-        for policy in role["Policies"]:
-            yield from policy["PolicyDocument"]["Statement"]
+    """Yield every statement that lets somebody do something."""
+    for body in stack.resources().values():
+        for policy in body.get("Policies", [body]):
+            if "PolicyDocument" in policy and "Bucket" not in policy:  # a bucket's own only refuses
+                yield from policy["PolicyDocument"]["Statement"]
 
 
 def as_list(value: Any) -> list[Any]:
@@ -134,6 +137,24 @@ def test_no_role_has_a_name(stack: Stack) -> None:
 @every_deployment
 def test_every_arn_is_of_the_partition_of_the_stack(stack: Stack) -> None:
     assert set(re.findall(r"arn:([^:]*):", json.dumps(stack.resources()))) == {"aws-test"}
+
+
+def test_a_submitter_may_do_what_the_tools_ask_of_the_service_and_nothing_to_workers() -> None:
+    """The farm that the tests run their submissions on knows no other calls."""
+    allowed = {
+        action.removeprefix("deadline:")
+        for statement in DEPLOYMENTS["every option at once"].resources()["SubmitterPolicy"]["PolicyDocument"][
+            "Statement"
+        ]
+        for action in statement["Action"]
+    }
+    service = botocore.session.get_session().get_service_model("deadline")
+    assert allowed - set(service.operation_names) == {"GetJobTemplate"}, "CreateJob depends on it"
+    known = {"".join(part.title() for part in function.__name__.split("_")) for _, _, function in ROUTES}
+    of_people = {"ListFarms", "ListQueues", "UpdateTask", "QueueRole"}
+    of_workers = {name for name in known if "Worker" in name} | {"BatchGetJobEntity"}
+    roles_of_queue = {"AssumeQueueRoleForUser", "AssumeQueueRoleForRead"}
+    assert allowed == known - of_people - of_workers | roles_of_queue | {"GetJobTemplate"}
 
 
 def test_jobs_reach_files_below_their_prefix_only() -> None:

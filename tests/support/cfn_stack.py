@@ -31,6 +31,7 @@ ATTRIBUTES = {  # what each type gives to Fn::GetAtt; "Ref" is what its Ref give
     "AWS::Deadline::Fleet": {"FleetId": f"fleet-{HEX}"},
     "AWS::Deadline::Limit": {"LimitId": f"limit-{HEX}"},
     "AWS::Deadline::Queue": {"QueueId": f"queue-{HEX}"},
+    "AWS::IAM::ManagedPolicy": {"Ref": "arn:aws-test:iam::111122223333:policy/made-by-the-stack"},
     "AWS::IAM::Role": {"Arn": "arn:aws-test:iam::111122223333:role/made-by-the-stack"},
     "AWS::S3::Bucket": {"Ref": "made-by-the-stack", "Arn": "arn:aws-test:s3:::made-by-the-stack"},
 }
@@ -150,6 +151,7 @@ DEPLOYMENTS = {
     "a bucket of one's own": Stack(AttachmentsBucketName="my-bucket", AttachmentsPrefix="llm/jobs"),
     "every option at once": Stack(
         AttachmentsExpireDays=90,
+        MakeSubmitterPolicy="yes",
         HfTokenSecretArn=SECRET,
         BudgetUsd=50,
         LimitCount=4,
