@@ -17,7 +17,7 @@ from dialects.exchange import Failure
 from engine.note import ServerError
 
 KEEP_SECONDS = 600.0  # that the pieces of an ended call wait for a reader
-CANCELLED = Outcome({}, Failure("cancelled", "the call was cancelled", 499))
+CANCELLED = Outcome({}, Failure("aborted", "the call was cancelled", 499))
 
 
 @dataclass
