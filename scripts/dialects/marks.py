@@ -43,7 +43,8 @@ def besides(*signs: str) -> tuple[tuple[str, ...], ...]:
 def _fit(fields: Mapping[str, Any], alternatives: tuple[tuple[str, ...], ...]) -> bool:
     for signs in alternatives:  # a loop: this runs some ten times for every row of a job
         for sign in signs:
-            if not _has(fields, *_read_sign(sign)):
+            field, inner, value = _read_sign(sign)
+            if field not in fields or ((inner or value is not None) and not _holds(fields[field], inner, value)):
                 break
         else:
             return True
@@ -58,10 +59,6 @@ def _read_sign(sign: str) -> tuple[str, str, str | None]:
     return field, inner, value if equals else None
 
 
-def _has(fields: Mapping[str, Any], field: str, inner: str, value: str | None) -> bool:
-    if field not in fields:
-        return False
-    found = fields[field]
-    if inner:
-        return isinstance(found, dict) and inner in found
-    return value is None or bool(found == value)
+def _holds(found: Any, inner: str, value: str | None) -> bool:
+    """Tell whether a field has the other field, or the value, that a sign wants of it."""
+    return (isinstance(found, dict) and inner in found) if inner else bool(found == value)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from rows.errors import RowError
 
@@ -25,8 +25,7 @@ _match_colon = re.compile(f"[{JSON_SPACE}]*:[{JSON_SPACE}]*").match
 QUOTE_LIMIT = 60  # characters of a user's value shown in a message
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):  # made faster than a frozen dataclass: there is one for every field of a job
     """Where one top-level member stands in the text of its row."""
 
     name: str
