@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import anthropic
 import pytest
 import runpod
-from openai import OpenAI
+from openai import AsyncOpenAI, OpenAI
 
 from support.batch_server import KEY, batch_server, wait_for
 from support.documents import ROOT
@@ -53,6 +54,25 @@ def test_a_batch_is_one_job_on_the_farm_whatever_happens_to_the_program(
         client.close()
         _use_other_clients(server.base, monkeypatch)
         assert len(farm.api.scheduler.jobs) == 3, "one for Anthropic's batch, one for both of RunPod's calls"
+        asyncio.run(_cancel_list_and_delete(f"{server.base}/v1", content, batch))
+
+
+async def _cancel_list_and_delete(base: str, content: bytes, earlier: str) -> None:
+    """Have a job of the farm cancelled, and do what is left to do with batches that have ended."""
+    async with AsyncOpenAI(base_url=base, api_key=KEY, _strict_response_validation=True) as client:
+        file = (await client.files.create(file=content, purpose="batch")).id
+        made = await client.batches.create(
+            input_file_id=file, endpoint=CHAT, completion_window="1h", metadata={"run": "again"}
+        )
+        await _await(client, made.id, ("in_progress", *ENDED))
+        assert (await client.batches.cancel(made.id)).status in ("cancelling", "cancelled")
+        batch = await _await(client, made.id, ENDED)
+        assert batch.status == "cancelled"
+        assert batch.request_counts is not None
+        assert batch.request_counts.total == 3
+        assert [each.id async for each in client.batches.list(limit=1)] == [made.id, earlier]
+        assert (await client.files.delete(file)).deleted
+        assert file not in [each.id async for each in client.files.list()]
 
 
 def _use_other_clients(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,3 +88,11 @@ def _use_other_clients(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
         [line] = client.messages.batches.results(made)
         assert line.result.type == "succeeded", line
     assert all(call.output(timeout=600)["choices"][0]["message"]["content"] for call in calls)
+
+
+async def _await(client: AsyncOpenAI, name: str, states: tuple[str, ...]) -> Any:
+    while True:
+        batch = await client.batches.retrieve(name)
+        if batch.status in states:
+            return batch
+        await asyncio.sleep(0.2)
