@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dialects.exchange import Answer, Ask
-from dialects.reply import CUT_OFF, read_content, read_counts
+from dialects.reply import CUT_OFF, read_content, read_counts, read_finish, read_shortfall
 from engine import routes
 from job.defaults import Defaults
 from rows.errors import RowError
@@ -83,7 +83,7 @@ def _chat(body: Any) -> tuple[str, Any, dict[str, Any]]:
     old_call = message.get("function_call")  # of servers that know the older API alone
     found["tool_calls"] = message.get("tool_calls") or (old_call and [{"type": "function", "function": old_call}])
     found["refusal"] = message.get("refusal")
-    return text, first.get("finish_reason") or None, _keep_set(found) | _choice_extras(body, first)
+    return text, read_finish(first.get("finish_reason")), _keep_set(found) | _choice_extras(body, first)
 
 
 def _message_of(choice: Any) -> Any:
@@ -97,7 +97,7 @@ def _message_of(choice: Any) -> Any:
 
 def _completion(body: Any) -> tuple[str, Any, dict[str, Any]]:
     first = body["choices"][0]
-    return first["text"], first.get("finish_reason") or None, _choice_extras(body, first)
+    return first["text"], read_finish(first.get("finish_reason")), _choice_extras(body, first)
 
 
 def _choice_extras(body: Any, first: Any) -> dict[str, Any]:
@@ -115,26 +115,26 @@ def _response(body: Any) -> tuple[str, Any, dict[str, Any]]:
     items = body["output"]
     parts = [part for item in items if item["type"] == "message" for part in item["content"]]
     text = "".join(part["text"] for part in parts if part["type"] == "output_text")
-    refusal = "".join(part.get("refusal", "") for part in parts if part["type"] == "refusal")
+    refusal = "".join(part.get("refusal") or "" for part in parts if part["type"] == "refusal")
     thoughts = [part for item in items if item["type"] == "reasoning" for part in item.get("content") or []]
     calls = [item for item in items if item["type"] == "function_call"]
-    reason = (body.get("incomplete_details") or {}).get("reason")
-    reason = "length" if reason == "max_output_tokens" else reason or ("tool_calls" if calls else "stop")
-    reasoning = "".join(part.get("text", "") for part in thoughts)
+    reason = read_shortfall(body) or ("tool_calls" if calls else "stop")
+    reason = "length" if reason in CUT_OFF else reason
+    reasoning = "".join(part.get("text") or "" for part in thoughts)
     return text, reason, _keep_set({"reasoning": reasoning, "tool_calls": calls, "refusal": refusal})
 
 
 def _message(body: Any) -> tuple[str, Any, dict[str, Any]]:
     blocks = body["content"]
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
-    thoughts = "".join(block.get("thinking", "") for block in blocks if block["type"] == "thinking")
+    thoughts = "".join(block.get("thinking") or "" for block in blocks if block["type"] == "thinking")
     calls = [block for block in blocks if block["type"] == "tool_use"]
-    end = body.get("stop_reason")
+    end = read_finish(body.get("stop_reason"))
     details = body.get("stop_details")
     told = details.get("explanation") if isinstance(details, dict) else None
     refusal = (told or text or REFUSED) if end == "refusal" else ""
     found = {"reasoning": thoughts, "tool_calls": calls, "refusal": refusal}
-    return text, FINISH.get(end, end), _keep_set(found)
+    return text, FINISH.get(end, end) if end else None, _keep_set(found)
 
 
 _READERS = {
@@ -178,7 +178,7 @@ def check_schema(ask: Ask, answer: Answer, defaults: Defaults) -> None:
                 if not message.get("tool_calls"):
                     _report_refusal(message.get("refusal"))
                     text = choice["text"] if "text" in choice else read_content(message.get("content"))[0]
-                    _check_text(text or "", choice.get("finish_reason"), defaults)
+                    _check_text(text or "", read_finish(choice.get("finish_reason")), defaults)
             return
         text, reason, extras = _READERS[ask.route](body)
     except _UNFIT as error:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialects.bedrock_families import Family
-from dialects.reply import CUT_OFF, read_content, read_counts
+from dialects.reply import CUT_OFF, read_content, read_counts, read_finish
 
 _STOPPED = {"tool_calls": "tool_use", "function_call": "tool_use", "content_filter": "refusal"}
 
@@ -48,7 +48,7 @@ def _said(family: Family, given: Mapping[str, Any], body: Any) -> dict[str, Any]
     """Return generated texts in a family's shape."""
     said = _Said(
         name=body.get("id") or uuid.uuid4().hex,
-        texts=[(_text_of(choice), choice.get("finish_reason")) for choice in body["choices"]],
+        texts=[(_text_of(choice), read_finish(choice.get("finish_reason"))) for choice in body["choices"]],
         counts=read_counts(body),
         calls=_calls(body["choices"][0]),
         model=body.get("model"),
@@ -151,7 +151,7 @@ _SHAPES = {
 
 def _outputs(body: Any) -> list[dict[str, Any]]:
     return [
-        {"text": _text_of(each), "stop_reason": _word(each.get("finish_reason"), "length", "stop")}
+        {"text": _text_of(each), "stop_reason": _word(read_finish(each.get("finish_reason")), "length", "stop")}
         for each in body["choices"]
     ]
 

@@ -9,14 +9,23 @@ from __future__ import annotations
 import json
 from typing import Any
 
-CUT_OFF = frozenset(  # finish reasons of answers that met a limit
-    {"length", "max_tokens", "max_output_tokens", "max_length", "MAX_TOKENS", "LENGTH", "token_limit"}
-    | {"model_context_window_exceeded", "model_length", "context_length_exceeded"}
+
+def _spellings(*words: str) -> frozenset[str]:
+    """Return words as servers spell them: small, in capitals, or with one capital."""
+    return frozenset(spelt for word in words for spelt in (word, word.upper(), word.capitalize()))
+
+
+CUT_OFF = _spellings(  # finish reasons of answers that met a limit
+    "length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_length", "token_limit", "error_limit",
+    "model_context_window_exceeded", "model_length", "context_length_exceeded", "incomplete",
+)  # fmt: skip
+GIVEN_UP = _spellings(  # by the engine itself: it is no whole answer
+    "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"
 )
-GIVEN_UP = frozenset({"abort", "aborted", "cancelled", "canceled"})  # by the engine itself: it is no whole answer
-_REFUSALS = frozenset(  # ends of answers that were declined or filtered
-    {"refusal", "content_filter", "CONTENT_FILTER", "SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"}
-)
+_REFUSALS = _spellings(  # ends of answers that were declined or filtered
+    "refusal", "content_filter", "content_filtered", "guardrail_intervened", "safety", "recitation",
+    "prohibited_content", "blocklist", "spii", "error_toxic",
+)  # fmt: skip
 _TOKENS_LIMIT = 2**40  # more is no count but a fault of the server
 _REASON_LIMIT = 100  # characters
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_text"})
@@ -76,12 +85,26 @@ def read_ends(body: Any) -> list[str]:
     """Return how an answer's texts ended, in the server's words, one for each choice."""
     if not isinstance(body, dict):
         return []
-    choices, details = body.get("choices"), body.get("incomplete_details")
+    choices = body.get("choices")
     if isinstance(choices, list):
-        told = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
+        told = [read_finish(choice.get("finish_reason")) for choice in _objects(choices)]
     else:
-        told = [details.get("reason") if isinstance(details, dict) else None, body.get("stop_reason")]
-    return [end for end in told if isinstance(end, str) and 0 < len(end) < _REASON_LIMIT]
+        told = [read_shortfall(body), read_finish(body.get("stop_reason"))]
+    return [end for end in told if end]
+
+
+def read_finish(end: Any) -> str | None:
+    """Return how one text ended: a word, or an object whose type is the word; None where none is told."""
+    word = end.get("type") if isinstance(end, dict) else end
+    return word if isinstance(word, str) and 0 < len(word) < _REASON_LIMIT else None
+
+
+def read_shortfall(body: dict[str, Any]) -> str | None:
+    """Return why a response is not whole, by its details or else by its status; None for a whole one."""
+    details = body.get("incomplete_details")
+    reason = read_finish(details.get("reason") if isinstance(details, dict) else details)
+    status = body.get("status")
+    return reason or (status if status in ("incomplete", *GIVEN_UP) else None)
 
 
 def read_end(body: Any) -> str | None:

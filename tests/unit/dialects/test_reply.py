@@ -1,40 +1,20 @@
-"""What answers say of themselves: their texts, counts and ends, as servers of every make write them."""
+"""What answers say of themselves: their texts and counts, as servers of every make write them."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from asking.reading import read_answer
-from asking.unanswered import Unanswered
-from dialects.answers import check_schema, read_results
+from dialects.answers import check_schema
 from dialects.exchange import Answer, Ask
-from dialects.reply import CUT_OFF, is_empty, is_refused, read_cached, read_content, read_count, read_end
-from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
+from dialects.reply import is_empty, is_refused, read_cached, read_content, read_count
+from engine.routes import CHAT, MESSAGES, RESPONSES
 from job.defaults import Defaults
 from rows.errors import RowError
+from support.answers import choice, results
 
 TEXT = {"type": "text", "text": "yes"}
-IN_PARTS = [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]
-HUGE = float("inf")
-WHOLE = [
-    {"choices": [{"finish_reason": "stop"}]},
-    {"choices": []},
-    {"choices": None},
-    {"stop_reason": "end_turn"},
-    [],
-    {},
-]
-
-
-def results(route: str, body: dict[str, Any]) -> dict[str, Any]:
-    return read_results(Ask(route, {}), Answer(200, "", body, ""), Defaults())
-
-
-def choice(content: Any = "yes", end: Any = "stop", **message: Any) -> dict[str, Any]:
-    return {"message": {"content": content, **message}, "finish_reason": end}
 
 
 @pytest.mark.parametrize(
@@ -92,46 +72,6 @@ def test_an_answer_is_not_lost_to_its_counts(usage: Any) -> None:
     assert (found["generated_text"], found["prompt_tokens"], found["completion_tokens"]) == ("yes", None, None)
 
 
-@pytest.mark.parametrize(
-    ("told", "end"),
-    [
-        ({}, None),
-        ({"finish_reason": None}, None),
-        ({"finish_reason": ""}, None),
-        ({"finish_reason": "eos_token"}, "eos_token"),
-    ],
-)
-def test_an_end_that_is_missing_is_null_and_a_server_s_own_word_is_kept(told: dict[str, Any], end: str | None) -> None:
-    assert results(CHAT, {"choices": [{"message": {"content": "yes"}, **told}]})["finish_reason"] == end
-    assert results(COMPLETIONS, {"choices": [{"text": "yes", **told}]})["finish_reason"] == end
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"choices": [choice(end="length")]},
-        {"choices": [choice(), choice(end="length")]},
-        {"choices": [choice(end="max_tokens")]},
-        {"choices": [choice(end="MAX_TOKENS")]},
-        {"choices": [choice(end="LENGTH")]},
-        {"incomplete_details": {"reason": "max_output_tokens"}, "output": []},
-        {"stop_reason": "max_tokens", "content": []},
-        {"stop_reason": "model_context_window_exceeded", "content": []},
-    ],
-)
-def test_an_answer_that_was_cut_is_counted_as_cut_in_each_api_s_own_way(body: dict[str, Any]) -> None:
-    assert read_end(body) in CUT_OFF
-
-
-@pytest.mark.parametrize("body", WHOLE)
-def test_an_answer_that_is_whole_is_not_counted_as_cut(body: Any) -> None:
-    assert read_end(body) not in CUT_OFF
-
-
-def test_a_stop_text_of_a_choice_is_not_the_end_of_a_message() -> None:
-    assert read_end({"choices": [choice()], "stop_reason": "max_tokens"}) == "stop"
-
-
 def test_a_refusal_s_words_are_kept_on_every_endpoint() -> None:
     parts = [{"type": "output_text", "text": "Well."}, {"type": "refusal", "refusal": "I will not."}]
     response = results(RESPONSES, {"output": [{"type": "message", "content": parts}]})
@@ -172,22 +112,6 @@ def test_a_call_in_the_older_api_s_field_is_a_tool_call() -> None:
     assert found["tool_calls"] == [{"type": "function", "function": call}]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"choices": [choice("The river ru", "abort")]},
-        {"choices": [choice(), choice("", "abort")]},
-        {"choices": [{"text": "", "finish_reason": "abort"}]},
-        {"choices": [choice("x", "cancelled")]},
-        {"content": [], "stop_reason": "abort"},
-    ],
-)
-def test_half_an_answer_of_an_engine_that_gave_up_is_asked_again(body: dict[str, Any]) -> None:
-    with pytest.raises(Unanswered) as raised:
-        read_answer(CHAT, 200, json.dumps(body).encode(), {})
-    assert (raised.value.failure.code, raised.value.passing) == ("aborted", True)
-
-
 def response(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"object": "response", "output": [{"type": "message", "content": list(parts)}], **more}
 
@@ -208,6 +132,9 @@ REFUSAL = {"type": "refusal", "refusal": "I cannot."}
         ({"choices": [choice(None, refusal="I cannot.")]}, False, True),
         ({"choices": [choice("", end="content_filter")]}, True, True),
         ({"choices": [choice("", end="RECITATION")]}, True, True),
+        ({"choices": [choice("", end="guardrail_intervened")]}, True, True),
+        ({"choices": [choice("", end="Content_filter")]}, True, True),
+        (response(status="incomplete", incomplete_details={"reason": "content_filter"}), True, True),
         ({"choices": [choice({"a": 1})]}, False, False),
         ({"choices": [{"delta": {"content": "yes"}}]}, False, False),
         ({"choices": [{"text": "", "finish_reason": "stop"}]}, True, False),
