@@ -8,6 +8,7 @@ server's address, key and model are the bundle's own.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -49,7 +50,9 @@ PARALLEL_FLAGS = (  # over which GPUs a server runs, and how: whoever says one s
 )
 _DASHES = "‐‑‒–—―−"
 _QUOTES = "“”„‟‘’‚«»″′`"
-_SPACES = "\u00a0\u2007\u202f\u200b\u2060\ufeff"  # that look like a space, or like nothing
+_SPACES = "\u00a0\u2007\u202f\u200b\u2060\u3000\ufeff"  # that look like a space, or like nothing
+_OF_TEMPLATES = ("{%", "{{", "{#")  # a chat template may stand on the command line
+_SHORTEST = len("--abcd")  # a flag's beginning that stands for one flag; a shorter one begins many
 _OF_SHELLS = frozenset({"&&", "||", "|", "&", ";", ">", ">>", "<", "2>&1"})
 
 
@@ -80,27 +83,44 @@ def overridden(arguments: Sequence[str]) -> dict[str, str]:
     """Return the parameters, by name, that the arguments say again, each with its value there."""
     found = {}
     for place, flag in enumerate(arguments):
-        name, equals, value = flag.partition("=")
-        parameter = OF_PARAMETERS.get(name.replace("_", "-"))
+        _, equals, value = flag.partition("=")
+        parameter = next((name for known, name in OF_PARAMETERS.items() if _is(flag, known)), "")
         if parameter:
             found[parameter] = value if equals else "".join(arguments[place + 1 : place + 2])
     return found
 
 
+def _is(argument: str, flag: str) -> bool:
+    """Tell whether an argument is a flag or, as vLLM's parser reads it, the flag's beginning."""
+    name = argument.partition("=")[0].replace("_", "-")
+    return name == flag or (name.startswith("--") and len(name) >= _SHORTEST and flag.startswith(name))
+
+
 def _refuse_pasted(argument: str) -> None:
-    first = argument[:1]
-    if first and first in _DASHES:
-        raise ArgumentsError(f"VllmArgs: {argument!r} begins with {first!r}, a dash that is no hyphen; write --")
-    if first and first in _QUOTES:
-        raise ArgumentsError(f"VllmArgs: {argument!r} begins with {first!r}; write straight quotation marks, ' or \"")
+    flag, _, value = argument.partition("=")
+    _refuse_opening(value if flag.startswith("--") and value else argument)
     strange = next((char for char in argument if char in _SPACES), "")
-    if strange and argument.startswith("-"):
+    if strange and (argument.startswith("-") or argument.strip(_SPACES) != argument):
         name = f"U+{ord(strange):04X}"
         raise ArgumentsError(f"VllmArgs: there is a character {name} in {argument!r} that is no space; write a space")
+    if re.match(r"\s*--\w\S*\s|\s+--\w", flag):
+        raise ArgumentsError(
+            f"VllmArgs: {argument!r} is one argument with a space in it; leave out the quotation marks around it, or "
+            "the \\ before the space"
+        )
     if argument in _OF_SHELLS or argument.endswith(";") or argument.startswith(("$", "#")):
         raise ArgumentsError(f"VllmArgs: no shell reads {argument!r}; write the server's options alone")
-    if first == "{" and not _is_json(argument):
-        raise ArgumentsError(f"VllmArgs: {argument!r} is no JSON; put JSON in single quotes, '{{\"name\": 1}}'")
+
+
+def _refuse_opening(text: str) -> None:
+    """Refuse an argument, or its value, that begins as nothing does that was written for a shell."""
+    first = text[:1]
+    if first and first in _DASHES:
+        raise ArgumentsError(f"VllmArgs: {text!r} begins with {first!r}, a dash that is no hyphen; write --")
+    if first and first in _QUOTES:
+        raise ArgumentsError(f"VllmArgs: {text!r} begins with {first!r}; write straight quotation marks, ' or \"")
+    if first == "{" and not text.startswith(_OF_TEMPLATES) and not _is_json(text):
+        raise ArgumentsError(f"VllmArgs: {text!r} is no JSON; put JSON in single quotes, '{{\"name\": 1}}'")
 
 
 def _is_json(text: str) -> bool:
@@ -113,14 +133,17 @@ def _is_json(text: str) -> bool:
 
 def _refuse_reserved(argument: str) -> None:
     flag = argument.split("=", maxsplit=1)[0].replace("_", "-")
-    # vLLM's parser takes a flag's beginning for the flag
-    if flag.startswith("--") and len(flag) > len("--") and any(own.startswith(flag) for own in RESERVED_FLAGS):
-        raise ArgumentsError(f"VllmArgs must not hold {flag}: {_WHY.get(flag, _WHY[''])}")
+    if not flag.startswith("--") or flag == "--":
+        return
+    if meant := [own for own in RESERVED_FLAGS if own.startswith(flag)]:  # a beginning stands for the flag
+        raise ArgumentsError(
+            f"VllmArgs must not hold {flag}: {_WHY.get(meant[0] if len(meant) == 1 else '', _WHY[''])}"
+        )
 
 
 def has_flag(arguments: Sequence[str], flag: str) -> bool:
     """Tell whether a flag is among the arguments."""
-    return any(argument.partition("=")[0].replace("_", "-") == flag for argument in arguments)
+    return any(_is(argument, flag) for argument in arguments)
 
 
 def values_of(arguments: Sequence[str], flag: str) -> list[str]:
@@ -128,9 +151,9 @@ def values_of(arguments: Sequence[str], flag: str) -> list[str]:
     found: list[str] = []
     taking = False
     for argument in arguments:
-        name, equals, value = argument.partition("=")
+        _, equals, value = argument.partition("=")
         if argument.startswith("-"):
-            taking = name.replace("_", "-") == flag
+            taking = _is(argument, flag)
             found += [value] if taking and equals else []
         elif taking:
             found.append(argument)
