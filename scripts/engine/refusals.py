@@ -9,6 +9,7 @@ Ollama, LM Studio, TGI, SGLang.
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
@@ -19,6 +20,10 @@ from typing import Any
 MAX_TOKENS, MAX_COMPLETION_TOKENS = LIMITS = ("max_tokens", "max_completion_tokens")  # names of a chat's limit
 KEY_LENGTH = 4  # characters; a shorter key, such as "none", stands in words that are not it
 WORDS_LIMIT = 2_000  # characters of a server's words that are kept
+_FURTHER = ("Message", "faultstring", "fault", "text")  # AWS, Apigee, and messages that are objects
+_INNER = re.compile(r"(?:^|[:-] ?)(\{.*\})$", re.DOTALL)  # an object at the end of a sentence
+_INNER_LIMIT = 20_000  # characters
+_OF_ERRORS = frozenset({"error", "errors", "message", "detail", "Message", "fault"})  # an object with one is an error
 _ACCOUNT_STATUS = frozenset({401, 402})
 _REFUSING = frozenset({400, 413, 422})
 _NOT_TAKEN = re.compile(
@@ -38,6 +43,7 @@ _NO_MODEL = re.compile(
     r"|model_not_found",
     re.IGNORECASE,
 )
+_OF_PAGES = re.IGNORECASE | re.DOTALL
 _USED_UP = re.compile(
     r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota|out of credits?|credit balance is too low"
     r"|billing|payment required|(quota|credits?|balance)[^.]{0,40}(used up|exhausted|depleted)"
@@ -131,7 +137,7 @@ def read_words(content: bytes, status: int | None) -> str:
     try:
         words = describe(json.loads(text))
     except (ValueError, RecursionError):
-        words = _title(text) if text.startswith("<") else text
+        words = _title(text) if text.startswith("<") else _unpack(text)
     if words:
         return words[:WORDS_LIMIT]
     return f"HTTP {status}, without a word" if status else "no word"
@@ -153,7 +159,9 @@ def read_after(text: str | None) -> float | None:
 
 
 def _title(page: str) -> str:
-    found = re.search(r"<(title|h1)[^>]*>(.*?)</\1>", page, re.IGNORECASE | re.DOTALL)
+    if said := re.search(r"<\?xml.*?<message>([^<]+)</message>|<error>.*?<message>([^<]+)</message>", page, _OF_PAGES):
+        return html.unescape(said[1] or said[2]).strip()
+    found = re.search(r"<(title|h1)[^>]*>(.*?)</\1>", page, _OF_PAGES)
     title = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[2])).split()) if found else ""
     return f'a web page, "{title}"' if title else "a web page"
 
@@ -161,12 +169,12 @@ def _title(page: str) -> str:
 def describe(value: Any) -> str:
     """Return what an error's JSON says in words: OpenAI's `error.message`, FastAPI's `detail`, or its names alone."""
     if isinstance(value, str):
-        return _shorten_validation(value.strip())
+        return _unpack(value.strip())
     if isinstance(value, list):
         return "; ".join(filter(None, map(_describe_item, value[:3])))
     if not isinstance(value, dict):
         return ""
-    for name in ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title"):
+    for name in ("message", "detail", "error", "errors", "msg", "error_message", "reason", "title", *_FURTHER):
         if words := describe(value.get(name)):
             return f"{words}{_cause_of(value)}"
     told = [
@@ -179,7 +187,30 @@ def _cause_of(error: dict[str, Any]) -> str:
     """Return what a gateway passes on of the server behind it."""
     inner = error.get("metadata")
     raw = inner.get("raw") if isinstance(inner, dict) else None
-    return f": {raw.strip()}" if isinstance(raw, str) and raw.strip() else ""
+    words = describe(raw)
+    return f": {words}" if words else ""
+
+
+def _unpack(words: str) -> str:
+    """Return a message without the JSON of a server further behind, whose words take its place."""
+    start = _INNER.search(words[:_INNER_LIMIT])
+    if not start:
+        return _shorten_validation(words)
+    try:
+        inner = _read_value(start[1])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        inner = None
+    if not isinstance(inner, dict) or not inner.keys() & _OF_ERRORS:  # such as a schema, which is what is refused
+        return _shorten_validation(words)
+    return ": ".join(filter(None, (words[: start.start(1)].rstrip(" :-"), describe(inner))))
+
+
+def _read_value(text: str) -> Any:
+    """Return the value of JSON, or of Python as its programs print it. Raises ValueError or SyntaxError."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return ast.literal_eval(text)
 
 
 def _describe_item(item: Any) -> str:

@@ -153,6 +153,7 @@ MANY = """19 validation errors for ValidatorIterator
     For further information visit https://errors.pydantic.dev/2.11/v/missing
 0.ChatCompletionSystemMessageParam.content
   Field required"""
+BEHIND = "Provider returned error: m"
 LISTED = "[{'type': 'missing', 'loc': ('body', 'messages'), 'msg': 'Field required', 'input': {'model': 'm'}}]"
 
 
@@ -169,6 +170,13 @@ LISTED = "[{'type': 'missing', 'loc': ('body', 'messages'), 'msg': 'Field requir
         ({"error": {"message": "", "type": "InternalServerError", "code": 500}}, "InternalServerError, 500, without a"),
         ({"error": {"message": MANY}}, "0.ChatCompletionDeveloperMessageParam.content: Field required"),
         ({"error": {"message": LISTED}}, "messages: Field required"),
+        ({"error": {"message": '{"error": {"message": "m", "code": 3}}'}}, "m"),
+        ({"error": {"message": "Provider returned error", "metadata": {"raw": '{"error": {"message": "m"}}'}}}, BEHIND),
+        ({"error": {"message": "Error code: 400 - {'error': {'message': \"it's m\"}}"}}, "Error code: 400: it's m"),
+        ({"fault": {"faultstring": "m", "detail": {"errorcode": "policies.ratelimit"}}}, "m"),
+        ({"Message": "m"}, "m"),
+        ({"message": {"text": "m"}}, "m"),
+        ("{'detail': 'm'}", "m"),
         ({}, "HTTP 500, without a word"),
         ([], "HTTP 500, without a word"),
     ],
@@ -181,8 +189,24 @@ def test_a_refusal_s_words_are_a_sentence_and_no_json(body: Any, words: str) -> 
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        'the schema is not supported: {"type": "object", "title": "Tide"}',
+        "no such tool: {'type': 'function', 'text': 'x'}",
+        "Expected: {",
+        "the answer {1: 2}",
+        'bad: {"error": ' + "[" * 9000 + "}",
+    ],
+)
+def test_what_a_refusal_quotes_of_the_request_is_no_server_s_error(words: str) -> None:
+    assert read_words(json.dumps({"error": {"message": words}}).encode(), 400) == words[:2000]
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
+        (b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code><Message>No &amp; no</Message></Error>', "No & no"),
+        (b"{'error': {'message': 'm'}}", "m"),
         (b"<html><head><title>502 Bad Gateway</title></head>", 'a web page, "502 Bad Gateway"'),
         (b"<!doctype html><p>x", "a web page"),
         (b"oops", "oops"),
