@@ -31,6 +31,7 @@ LAYERS = 3  # of gzip around one file
 SAMPLE = 4096  # bytes looked at to tell a text file from others
 _HTML = (b"<!doctype html", b"<html")
 _UTF16_OR_32 = (b"\xff\xfe", b"\xfe\xff")
+_TAR_AT = 257  # where a tar archive says what it is
 _MAGIC = {
     b"PAR1": "a Parquet file; tools/make_rows.py turns it into JSONL",
     b"PK\x03\x04": "a zip archive (or an .xlsx); unpack it, or save it as CSV and use tools/make_rows.py",
@@ -39,6 +40,7 @@ _MAGIC = {
     b"\xfd7zXZ": "compressed with xz; unpack it first (unxz)",
     b"%PDF": "a PDF",
     b"SQLite format 3": "an SQLite database",
+    b"version https://git-lfs": "a pointer of Git LFS and not the file itself; fetch that (git lfs pull)",
 }
 
 
@@ -189,13 +191,15 @@ def _refuse_other(head: bytes, name: str) -> None:
 def _refuse_binary(head: bytes, name: str) -> None:
     if not head.removeprefix(BOM):
         raise SourceError(f"{name} is empty; it needs one JSON object a line")
+    if head[_TAR_AT:].startswith(b"ustar"):
+        raise SourceError(f"{name} is a tar archive; unpack it; the input is JSONL, one JSON object a line")
+    for magic, what in _MAGIC.items():  # before the next, since such files are full of zero bytes
+        if head.startswith(magic):
+            raise SourceError(f"{name} is {what}; the input is JSONL, one JSON object a line")
     if head.startswith(_UTF16_OR_32) or head.count(b"\x00") * 4 > len(head):
         raise SourceError(
             f"{name} is not UTF-8 text (UTF-16?); convert it: iconv -f UTF-16 -t UTF-8 {name} > utf8.jsonl"
         )
-    for magic, what in _MAGIC.items():
-        if head.startswith(magic):
-            raise SourceError(f"{name} is {what}; the input is JSONL, one JSON object a line")
 
 
 def is_blank_in(source: Source, wanted: Lines) -> bool:

@@ -90,6 +90,25 @@ def test_json_over_several_lines_is_told_once_with_what_to_do(content: bytes, wh
 
 
 @pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (b"PK\x03\x04" + b"\0" * 60, r"a zip archive \(or an \.xlsx\)"),
+        (b"SQLite format 3\0" + b"\0" * 84, "an SQLite database"),
+        (b"PAR1" + b"\0" * 60, "a Parquet file"),
+        (b"a.jsonl" + b"\0" * 250 + b"ustar\x0000" + b"\0" * 248 + b'{"prompt": "a"}\n', "a tar archive"),
+        (gzip.compress(b"a.jsonl" + b"\0" * 250 + b"ustar  \0" + b"\0" * 247), "a tar archive"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "a pointer of Git LFS"),
+    ],
+    ids=["a zip", "SQLite", "Parquet", "a tar", "a packed tar", "Git LFS"],
+)
+def test_what_is_full_of_zero_bytes_is_told_by_its_name_and_not_as_utf_16(
+    head: bytes, what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(source.SourceError, match=f"is {what}"):
+        prepared(tmp_path, head)
+
+
+@pytest.mark.parametrize(
     "content",
     [
         pytest.param(b'[\n{"prompt": "a"}\n', id="a bracket and a row"),
