@@ -11,6 +11,7 @@ from typing import Any
 from rows.row import BOM
 from rows.source import Source, SourceError
 
+_LOOKED_AT = 20  # lines
 _OF_ROWS = frozenset(  # an object with one of these is a row
     {"prompt", "text", "messages", "custom_id", "input", "modelInput", "query", "queries", "text_1", "conversations"}
     | {"instruction", "question", "conversation", "dialog", "dialogue", "turns", "contents", "documents"}
@@ -30,7 +31,8 @@ def refuse_other_text(source: Source) -> None:
 def _other_text(path: Path) -> str:
     """Return what a text is instead of rows, or "" for rows, good or bad, and for blank lines."""
     with path.open("rb") as file:
-        opening, second, *more = [*itertools.islice(_lines(file), 3), b"", b""]
+        first = list(itertools.islice(_lines(file), _LOOKED_AT))
+    opening, second, *more = [*first, b"", b""]
     if opening.startswith(b"["):
         return _array(path, opening, second)
     if not opening.startswith(b"{"):
@@ -38,6 +40,8 @@ def _other_text(path: Path) -> str:
     value = _read(opening)
     if value is None and second[:1] in (b'"', b"}"):
         return "holds JSON objects that are printed over several lines each"
+    if second and all(line.endswith(b",") and isinstance(_read(line[:-1]), dict) for line in first[:-1]):
+        return "has a comma behind each of its objects, as in an array"
     return _wrapped(value) if isinstance(value, dict) and not second and not any(more) else ""
 
 
@@ -82,12 +86,38 @@ def _no_objects(path: Path, opening: bytes) -> str:
 
 def _wrapped(value: dict[str, Any]) -> str:
     """Tell a file that is one object around its rows from one row."""
+    if _is_table(value):
+        return "is one table, written as JSON by its columns"
     if value.keys() & _OF_ROWS:
         return ""
-    lists = [name for name, inner in value.items() if _are_rows(inner)]
+    lists = {name: inner for name, inner in value.items() if _are_rows(inner)}
+    for outer, inner in value.items():
+        lists |= {f"{outer}.{name}": deep for name, deep in _members(inner) if _are_rows(deep)}
     if len(lists) != 1:
         return ""
-    return f"is one JSON object that holds {len(value[lists[0]]):,} rows in {json.dumps(lists[0])}"
+    (name, rows), *_ = lists.items()
+    return f"is one JSON object that holds {len(rows):,} rows in {json.dumps(name)}"
+
+
+def _members(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _is_table(value: dict[str, Any]) -> bool:
+    """Tell a data frame, with its cells by column or in rows of a list, from a row, whose prompt is a text."""
+    if value.keys() >= {"columns", "data"} and isinstance(value["columns"], list) and isinstance(value["data"], list):
+        return bool(_OF_ROWS.intersection(filter(_is_text, value["columns"])))
+    columns = list(value.values())
+    prompts = value.get("prompt")
+    if isinstance(prompts, list):
+        alone = len(columns) == 1 or not all(map(_is_text, prompts))  # a row's own, which is refused by its type
+        return not alone and all(isinstance(one, list) and len(one) == len(columns[0]) for one in columns)
+    by_number = {str(number) for number in range(len(columns[0]))} if columns and isinstance(columns[0], dict) else None
+    return bool(value.keys() & _OF_ROWS) and all(isinstance(one, dict) and one.keys() == by_number for one in columns)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _are_rows(value: Any) -> bool:

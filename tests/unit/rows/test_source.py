@@ -82,6 +82,12 @@ def test_a_text_without_an_object_is_refused_before_a_model_is_paid_for(
         (b'[{"prompt": "a"}, {"prompt": "b"}]', "it is a JSON array"),
         (b'["a"]\n["b"]\n', "it is a JSON array"),
         (b'"{\\"prompt\\": \\"a\\"}"\n' * 3, "written as JSON twice"),
+        (b'{"prompt": "a"},\n{"prompt": "b"},\n{"prompt": "c"}\n', "has a comma behind each of its objects"),
+        (b'{"prompt": "a"},\r\n\r\n{"prompt": "b"},\r\n' * 30, "has a comma behind each of its objects"),
+        (b'{"result": {"rows": [{"prompt": "a"}, {"prompt": "b"}]}}', r'holds 2 rows in "result\.rows"'),
+        (b'{"columns": ["id", "prompt"], "index": [0], "data": [[1, "a"]]}\n', "one table, written as JSON"),
+        (b'{"prompt": {"0": "a", "1": "b"}, "id": {"0": 1, "1": 2}}\n', "one table, written as JSON"),
+        (b'{"id": [1, 2], "prompt": ["a", "b"]}\n', "one table, written as JSON"),
     ],
 )
 def test_json_over_several_lines_is_told_once_with_what_to_do(content: bytes, what: str, tmp_path: Path) -> None:
@@ -125,6 +131,17 @@ def test_what_is_full_of_zero_bytes_is_told_by_its_name_and_not_as_utf_16(
         pytest.param(b'{"id": 1, "items": [{"name": "a"}]}\n', id="one row of a template's data"),
         pytest.param(b'{"data": [{"prompt": "a"}]}\n{"data": [{"prompt": "b"}]}\n', id="lines with a list each"),
         pytest.param(b'{"prompt": "a",\n{"prompt": "b"}\n', id="a broken row first"),
+        pytest.param(b'{"prompt": "a"},\n{"prompt": "b"}\n{"prompt": "c"}\n', id="a comma behind one row"),
+        pytest.param(b'{"prompt": "a"},\n', id="one row with a comma"),
+        pytest.param(b'{"text": {"de": "a", "en": "b"}}\n', id="one row of a template's texts"),
+        pytest.param(b'{"input": ["a", "b"]}\n', id="one row of several texts"),
+        pytest.param(b'{"messages": [{"role": "user", "content": "a"}], "tools": [{}]}\n', id="lists of one length"),
+        pytest.param(b'{"columns": ["height"], "data": [[1]], "note": "a"}\n', id="one row of a template's table"),
+        pytest.param(b'{"a": {"b": {"c": [{"prompt": "x"}]}}}\n', id="rows too far down to be meant"),
+        pytest.param(b"{}\n", id="an empty object"),
+        pytest.param(b'{"prompt": [{"role": "user"}], "id": [1]}\n', id="a prompt that is a conversation"),
+        pytest.param(b'{"prompt": ["a", "b"]}\n', id="a prompt of several texts"),
+        pytest.param(b'{"prompt": [5, 6], "stop_token_ids": [1, 2]}\n', id="a prompt of tokens"),
     ],
 )
 def test_a_text_with_an_object_is_an_input(content: bytes, tmp_path: Path) -> None:
