@@ -149,10 +149,14 @@ def hide_key(text: str, key: str) -> str:
 
 
 def read_after(text: str | None) -> float | None:
-    """Return the seconds of a Retry-After, in either form of RFC 9110, section 10.2.3."""
-    told = text or ""
+    """Return the seconds of a Retry-After, in either form of RFC 9110, section 10.2.3, or with a fraction."""
+    told = (text or "").strip()
     try:
-        seconds = float(told) if told.isdecimal() else parsedate_to_datetime(told).timestamp() - time.time()
+        seconds = (
+            float(told)
+            if re.fullmatch(r"\d{1,18}(\.\d*)?", told, re.ASCII)
+            else parsedate_to_datetime(told).timestamp() - time.time()
+        )
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)

@@ -217,7 +217,18 @@ def test_what_is_no_json_is_told_in_a_word(content: bytes, words: str) -> None:
     assert read_words(content, 500) == words
 
 
-def test_a_retry_after_that_is_none_says_nothing() -> None:
-    assert [read_after(text) for text in (None, "", "soon", "-1")] == [None] * 4
-    assert read_after("7") == 7
-    assert read_after("Fri, 01 Jan 1999 00:00:00 GMT") == 0
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7),
+        (" 7 ", 7),
+        ("1.5", 1.5),
+        ("0", 0),
+        ("86400", 86400),
+        ("Fri, 01 Jan 1999 00:00:00 GMT", 0),
+        *[(text, None) for text in (None, "", "soon", "-1", "nan", "inf", "1e400", "9" * 400, "1m30s", "\u0663")],
+        *[(text, None) for text in ("Mon, 99 Foo 2020 99:99:99 GMT", "2030-01-01T00:00:00Z", "7, 7")],
+    ],
+)
+def test_a_retry_after_that_is_none_says_nothing(text: str | None, seconds: float | None) -> None:
+    assert read_after(text) == seconds
