@@ -40,6 +40,20 @@ def test_work_is_kept_between_visits_until_it_is_cleared(context: BrowserContext
     expect(again.locator("#empty")).to_be_visible()
 
 
+def test_work_is_kept_where_the_browser_refuses_local_storage(context: BrowserContext, watch: Watch) -> None:
+    """As some do to a page from disk: merely naming it throws."""
+    denied = "get() { throw new DOMException('denied', 'SecurityError'); }"
+    context.add_init_script(f"Object.defineProperty(globalThis, 'localStorage', {{ {denied} }});")
+    page = context.new_page()
+    watch.follow(page)
+    open_builder(page)
+    import_rows(page, [{"prompt": "x"}])
+    saved(page)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert rows(page) == [{"prompt": "x"}]
+
+
 def test_the_last_keystroke_before_the_page_closes_is_kept(page: Page) -> None:
     import_rows(page, [{"prompt": "x"}])
     saved(page)

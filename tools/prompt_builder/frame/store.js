@@ -6,6 +6,23 @@ const LAST_WORDS = "prompt_builder.unsaved";
 const SETTLE_MS = 150;
 const RETRY_MS = 300; // a page that is being left lets go of its lock within this time
 
+/** What the note says, null where there is none. A page opened from disk may be refused localStorage altogether. */
+function readNote() {
+  try {
+    return localStorage.getItem(LAST_WORDS);
+  } catch {
+    return null;
+  }
+}
+
+function dropNote() {
+  try {
+    localStorage.removeItem(LAST_WORDS);
+  } catch {
+    // there is none then
+  }
+}
+
 const promised = (request) =>
   new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
@@ -152,7 +169,7 @@ export class Store {
 
   settle() {
     if (this.dirty) return;
-    localStorage.removeItem(LAST_WORDS);
+    dropNote();
     this.report("saved");
   }
 
@@ -204,7 +221,7 @@ export class Store {
 }
 
 function withLastWords(rows, state) {
-  const note = localStorage.getItem(LAST_WORDS);
+  const note = readNote();
   const late = note ? JSON.parse(note) : null;
   if (!late || late.version < state.version) return { rows, ...state, late: false };
   const put = late.put.map((row) => ({ ...row, bytes: row.bytes ? new Uint8Array(row.bytes) : null }));
