@@ -50,6 +50,12 @@ def test_openjd_s_frame_is_left_out_and_what_programs_say_is_shown() -> None:
     ]
 
 
+def test_two_lines_that_openjd_wrote_as_one_are_both_read() -> None:
+    ours, frame = "0:00:10.869349\t| canceled: kept", "10:00:07.869505\tOpen Job Description CLI: Session ended"
+    for log in ([ours + frame, ""], [frame + ours, ""]):
+        assert Said("          canceled: kept") in readable(log, Course(1))
+
+
 def test_progress_is_that_of_the_whole_job_with_the_time_that_is_left() -> None:
     log = [
         "0:01:40.0\tValues(CHUNK[INT]) = 1-5",

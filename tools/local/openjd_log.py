@@ -13,6 +13,8 @@ from terminal import say_time
 
 STAMPED = re.compile(r"((?:(\d+) days?, )?(\d+):(\d\d):(\d\d))(?:\.\d+)?\t(.*)")
 
+_WITHIN = re.compile(r"(?<!\d)(?=\d+:\d\d:\d\d\.\d{6}\t)")  # two threads of openjd may write to one line
+
 # What openjd prints around what the job's programs say, and what these say for the log: files' names and the merge's
 # advice, which a farm's user needs. Here the page and the next command are told at the end.
 FRAME = re.compile(
@@ -70,7 +72,7 @@ class Course:
 def readable(lines: Iterable[str], course: Course) -> Iterator[Said]:
     """Yield of openjd's `lines` what the job's programs say, under headings with the time since the start."""
     started = refused = False
-    for line in lines:
+    for line in (part for whole in lines for part in _WITHIN.split(whole)):
         stamped = STAMPED.fullmatch(line)
         if stamped:
             started = True
