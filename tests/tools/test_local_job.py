@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ import pytest
 import batch_api
 from batches import starting
 from local import local_job
+from local.interrupts import Interrupts
 from local.local_job import Machine
 from local.openjd_log import Course, Said, printable, readable
 
@@ -123,6 +125,30 @@ def test_two_of_three_signals_reach_openjd_and_how_it_ends_is_shown(
     thread.join()
     assert status == 130
     assert "told 2 time(s)" in capsys.readouterr().err
+
+
+def test_a_second_signal_waits_until_openjd_has_handled_the_first() -> None:
+    """Its handler takes a lock, so that one that interrupts another would wait for ever."""
+    program = (
+        "import signal, time\n"
+        "busy, heard = [], []\n"
+        "def handle(*_):\n"
+        "    print('within the first' if busy else 'alone', flush=True)\n"
+        "    busy.append(1)\n"
+        "    time.sleep(0.3)\n"
+        "    busy.pop()\n"
+        "    heard.append(1)\n"
+        "signal.signal(signal.SIGINT, handle)\n"
+        "print('ready', flush=True)\n"
+        "while len(heard) < 2: time.sleep(0.01)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as openjd:
+        assert openjd.stdout
+        assert openjd.stdout.readline() == b"ready\n"
+        interrupts = Interrupts(openjd)
+        interrupts.send()
+        interrupts.send()
+        assert openjd.stdout.read() == b"alone\nalone\n"
 
 
 def test_text_cannot_act_on_the_terminal() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from batches.backend import BackendError, Ended, Job, Watch
 from batches.engines import Engines
 from checking import sizes
 from host import files, processes
+from local.interrupts import Interrupts
 from local.local_job import Machine
 from submission import merging
 from submission.arrivals import Arrivals
@@ -41,7 +41,7 @@ class LocalJobs:
     machine: Machine
     engines: Engines
     slots: int = 4
-    _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _running: set[Interrupts] = field(default_factory=set)
     _closed: threading.Event = field(default_factory=threading.Event)
 
     def run(self, job: Job, reference: str, note: Callable[[str], None], watch: Watch) -> Ended:
@@ -68,9 +68,9 @@ class LocalJobs:
     def close(self) -> None:
         """End the jobs that run, and the engine."""
         self._closed.set()
-        for process in list(self._running):
+        for interrupts in list(self._running):
             for _ in range(2):  # the second lets nothing in flight end
-                process.send_signal(signal.SIGINT)
+                interrupts.send()
         self.engines.close()
 
     def _run(self, job: Job, asked: Mapping[str, str], variables: Mapping[str, str], watch: Watch) -> int:
@@ -86,15 +86,18 @@ class LocalJobs:
                 env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
-        self._running.add(process)
+        interrupts = Interrupts(process)
+        self._running.add(interrupts)
         try:
-            self._follow(process, Arrivals(output / "output", all_of_it=True), watch)
+            self._follow(process, interrupts, Arrivals(output / "output", all_of_it=True), watch)
             return process.wait()
         finally:
-            self._running.discard(process)
+            self._running.discard(interrupts)
             values.unlink(missing_ok=True)
 
-    def _follow(self, process: subprocess.Popen[bytes], arrivals: Arrivals, watch: Watch) -> None:
+    def _follow(
+        self, process: subprocess.Popen[bytes], interrupts: Interrupts, arrivals: Arrivals, watch: Watch
+    ) -> None:
         """Tell how far a job is until it has ended; cancel it where that is wanted."""
         cancelled = 0  # looks since the job was cancelled
         while True:
@@ -105,7 +108,7 @@ class LocalJobs:
                 pass
             if watch(arrivals.count()) or cancelled:
                 if cancelled in (0, DROP_LOOKS):
-                    process.send_signal(signal.SIGINT)
+                    interrupts.send()
                 cancelled += 1
 
 

@@ -21,6 +21,7 @@ from typing import BinaryIO, Self
 import bundle
 import setup_env
 from engine.vllm_args import has_flag
+from local.interrupts import Interrupts
 from local.openjd_log import Course, printable, readable
 from setup_env import say
 from terminal import Bar, fold, open_bar
@@ -145,7 +146,8 @@ def show(
         stderr=subprocess.STDOUT,
         start_new_session=True,  # or a terminal's Ctrl-C would reach it twice
     )
-    with openjd, log.open("wb") as file, _cancelling(openjd) as cancelled, _watching(openjd, watch):
+    interrupts = Interrupts(openjd)
+    with openjd, log.open("wb") as file, _cancelling(interrupts) as cancelled, _watching(interrupts, watch):
         display(printable(line) for line in _keep(openjd.stdout or (), file))
         status = openjd.wait()
     return STOPPED if cancelled else status
@@ -176,14 +178,14 @@ class Display:
 
 
 @contextlib.contextmanager
-def _watching(openjd: subprocess.Popen[bytes], watch: Watch | None) -> Iterator[None]:
+def _watching(interrupts: Interrupts, watch: Watch | None) -> Iterator[None]:
     """Call `watch` every few seconds until the block ends; cancel the job when it says so."""
     ended = threading.Event()
 
     def look() -> None:
         while watch and not ended.wait(LOOK_SECONDS):
             if watch():
-                openjd.send_signal(signal.SIGINT)
+                interrupts.send()
                 return
 
     thread = threading.Thread(target=look)
@@ -204,7 +206,7 @@ def _keep(lines: Iterable[bytes], log: BinaryIO) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _cancelling(openjd: subprocess.Popen[bytes]) -> Iterator[list[str]]:
+def _cancelling(interrupts: Interrupts) -> Iterator[list[str]]:
     """Pass the first two of Ctrl-C and SIGTERM on to openjd; yield a list that holds what was said of them."""
     cancelled: list[str] = []
 
@@ -212,7 +214,7 @@ def _cancelling(openjd: subprocess.Popen[bytes]) -> Iterator[list[str]]:
         if len(cancelled) < len(_TOLD):
             cancelled.append(_TOLD[len(cancelled)])
             say(cancelled[-1])
-            openjd.send_signal(signal.SIGINT)
+            interrupts.send()
 
     before = {number: signal.signal(number, cancel) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
