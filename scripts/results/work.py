@@ -44,9 +44,13 @@ class Work:
     def add(self, started: float | None, seconds: float | None) -> float:
         """Add a row; return when it was answered, in seconds since 1970."""
         began, took = started or self.shard.header.created, seconds or 0.0
-        rows = self.kept if began < self.shard.header.entered else self.own
+        rows = self._rows_of(began)
         rows.seconds += took
         return rows.spans.add(began, took)
+
+    def _rows_of(self, began: float) -> Rows:
+        """Return the rows among which one counts that was begun then."""
+        return self.kept if began < self.shard.header.entered else self.own
 
     def show(self, head: Mapping[str, Any]) -> None:
         """Note that a result of these is shown."""
@@ -57,7 +61,7 @@ class Work:
             return
         began, took = head.get("started") or self.shard.header.created, head.get("seconds") or 0.0
         self.shown.add(began, took)
-        rows = self.kept if began < self.shard.header.entered else self.own
+        rows = self._rows_of(began)
         if is_answer:
             rows.answered += took
         else:
