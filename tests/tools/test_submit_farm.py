@@ -93,10 +93,12 @@ def test_ctrl_c_leaves_the_job_and_one_that_was_stopped_since_has_a_page(farm: F
         assert not job.canceled
         farm.wait_until(lambda: server.asked["Number 8?"] == 1 and job.counts["SUCCEEDED"] == 1, "one chunk is done")
         farm.cancel(job)
+        told = "canceled: nothing more is sent"  # from then on the task cannot end whole
+        farm.wait_until(lambda: told in farm.log(farm.sessions(job)[-1]), "the task knows that it is canceled")
         go.set()
         stopped = run_submit(farm, tmp_path, "--resume", job.id)
     output = tmp_path / "out" / "output"
-    assert (stopped.returncode, stopped.stdout.strip()) == (1, str(output / "results.html"))
+    assert (stopped.returncode, stopped.stdout.strip()) == (1, str(output / "results.html")), stopped.stderr
     summary = json.loads((output / "summary.json").read_text(encoding="utf-8"))
     assert (summary["succeeded"], summary["missing"], summary["rerun"]) == (5, 5, "6-10")
 
