@@ -34,9 +34,9 @@ class Member(NamedTuple):  # made faster than a frozen dataclass: there is one f
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would take twice as long to make: there is one for every line of a job
 class Row:
-    """A JSON object of the input: its line (from 1), its text, its parsed fields, and where each stands in the text.
+    """A JSON object of the input: its line (from 1), its text and its parsed fields.
 
     `doubled` names what stands twice in one object with two values, of which readers of JSON take one or the other.
     """
@@ -44,8 +44,20 @@ class Row:
     line: int
     text: str
     fields: dict[str, Any]
-    members: tuple[Member, ...]
     doubled: str = ""
+    _members: tuple[Member, ...] | None = None
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Return where each top-level member stands in the text; found when first wanted, which most rows never are."""
+        if self._members is None:
+            _, self._members, _ = _walk(self.text)
+        return self._members
+
+    @property
+    def repeats(self) -> bool:
+        """Tell whether a top-level name stands more than once, whatever its values."""
+        return self._members is not None and len(self._members) != len(self.fields)
 
     def raw(self, name: str) -> str:
         """Return the JSON text of a field as the input has it, or `null`."""
@@ -62,10 +74,10 @@ class Row:
 
         An input field named like a result, or in `reserved`, moves into an object named `previous`.
         """
-        taken = {m.name for m in self.members if m.name in results or m.name in reserved}
+        taken = self.fields.keys() & (results.keys() | reserved)
         added = dict(results)
         if taken:
-            if PREVIOUS not in taken and any(m.name == PREVIOUS for m in self.members):
+            if PREVIOUS in self.fields:
                 taken.add(PREVIOUS)
             moved = (self.text[m.start : m.end] for m in self.members if m.name in taken)
             added[PREVIOUS] = "{" + ", ".join(moved) + "}"
@@ -165,9 +177,6 @@ def _scanner(look: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None) -> 
     return scan
 
 
-_scan = _scanner(None)
-
-
 def fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object's fields. Raises Doubled for a name that has two values."""
     fields = dict(pairs)
@@ -179,10 +188,35 @@ def fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
+def _fields_of_one_name_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise Doubled
+    return fields
+
+
+_scan = _scanner(None)
 _scan_once = _scanner(fields_once)
+_scan_plain = _scanner(_fields_of_one_name_each)
 
 
 def _object(line: int, text: str) -> Row:
+    """Return the row of a text: in one go where it is a plain object, member by member where there is more to say."""
+    try:
+        fields, end = _scan_plain(text, 0)
+    except (ValueError, StopIteration, RecursionError):
+        end = 0
+    if end == len(text) and type(fields) is dict:
+        return Row(line, text, fields)
+    fields, members, doubled = _walk(text)
+    return Row(line, text, fields, doubled, members)
+
+
+def _walk(text: str) -> tuple[dict[str, Any], tuple[Member, ...], str]:
+    """Return the fields of an object, where each of its members stands, and what stands twice in it or "".
+
+    Raises RowError not_an_object, ValueError and RecursionError.
+    """
     if not text.startswith("{"):
         _, end = _value(text, 0)
         _nothing_after(text, end)
@@ -196,7 +230,7 @@ def _object(line: int, text: str) -> Row:
             at = _expect(text, at, ",", "',' delimiter")
         start = at
         name, at = scanstring(text, _expect(text, at, '"', "property name in double quotes", skip=False))
-        colon = _match_colon(text, at)  # one call where the usual text stands: this runs for every field of a job
+        colon = _match_colon(text, at)  # one call where the usual text stands
         value = colon.end() if colon else _expect(text, _skip(text, at), ":", "':' delimiter")
         try:
             found, end = _value(text, value, _scan_once if text[value : value + 1] in ("{", "[") else _scan)
@@ -211,7 +245,7 @@ def _object(line: int, text: str) -> Row:
         fields = fields_once(pairs)
     except Doubled as error:
         fields, doubled = dict(pairs), str(error)
-    return Row(line, text, fields, tuple(members), doubled)
+    return fields, tuple(members), doubled
 
 
 def _value(text: str, at: int, scan: Scan = _scan) -> tuple[Any, int]:

@@ -37,7 +37,7 @@ class Columns:
 
     def add(self, row: Row, *, are_options: bool) -> None:
         """Look at a row's columns, which are options unless the job takes them for data, and at its request."""
-        if len(row.members) != len(row.fields) and not row.doubled:  # two values are the row's error
+        if row.repeats and not row.doubled:  # two values are the row's error
             names = [member.name for member in row.members]
             for name in row.fields:
                 if names.count(name) > 1:
