@@ -6,6 +6,7 @@ written to any row that asks the same, then or years later.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -58,15 +59,17 @@ def apply_defaults(
     file_url: str = "",
     *,
     own_system: bool = False,
+    form: str = "",
 ) -> Ask:
     """Return the request with the job's defaults put where the row says nothing.
 
-    `own_system` tells that the body holds a system prompt of the row's, which need not be a message of its own.
+    `own_system` tells that the body holds a system prompt of the row's, which need not be a message of its own; `form`
+    is the request's.
     """
     own = tidy_request(body, route)
     own.setdefault("model", served.model)
     if route not in routes.GENERATING:
-        return Ask(route, own, file_url)
+        return Ask(route, own, file_url, form=form)
     lent = _lend(own, route, defaults, served)
     whole = translate_options({**lent, **own}, route, served.limit)
     added = whole.keys() - own.keys()
@@ -80,24 +83,39 @@ def apply_defaults(
         refuse_structure_with_beams(whole)
         _add_schema(whole, route, defaults.schema)
     budget = "" if not BUDGET_NAMES.isdisjoint(own) else served.limit if route == routes.CHAT else BUDGET[route]
-    return Ask(route, whole, file_url, governed, budget if budget in whole else "", from_job=from_job)
+    return Ask(route, whole, file_url, governed, budget if budget in whole else "", "", from_job, form)
 
 
 def _lend(own: dict[str, Any], route: str, defaults: Defaults, served: Served) -> dict[str, Any]:
-    """Return the job's options for what a row does not say; each group of names that mean one thing counts as one."""
+    """Return the job's options for what a row does not say; each group of names that mean one thing counts as one.
+
+    Rows that say alike are lent the same object, which is not to be changed.
+    """
+    said = (not BUDGET_NAMES.isdisjoint(own), not _STRUCTURE_NAMES.isdisjoint(own), not _STOP_NAMES.isdisjoint(own))
+    searches = bool(own.get("use_beam_search"))
+    key = (route, served.tokens, said, searches)
+    lent = defaults.lent.get(key)
+    if lent is None:
+        lent = defaults.lent[key] = _choose_lent(defaults, route, served.tokens, said, searches=searches)
+    return lent
+
+
+def _choose_lent(
+    defaults: Defaults, route: str, tokens: int | None, said: tuple[bool, bool, bool], *, searches: bool
+) -> dict[str, Any]:
     options = dict(defaults.options)
-    if own.get("use_beam_search"):
+    if searches:
         options["temperature"] = 0  # as vLLM's LLM.beam_search has it
     unwanted: set[str] = set()
-    for group in (BUDGET_NAMES, _STRUCTURE_NAMES, _STOP_NAMES):
-        if not group.isdisjoint(own) or (group is _STRUCTURE_NAMES and defaults.schema is not None):
+    for group, is_said in zip((BUDGET_NAMES, _STRUCTURE_NAMES, _STOP_NAMES), said, strict=True):
+        if is_said or (group is _STRUCTURE_NAMES and defaults.schema is not None):
             unwanted |= group
     if route == routes.MESSAGES:
         unwanted |= options.keys() - MESSAGES_OPTIONS
     kept = {name: value for name, value in options.items() if name not in unwanted}
     budgets = [kept.pop(name) for name in BUDGET_ORDER if name in kept]
     if budgets:  # once, so that one name gives way
-        kept["max_tokens"] = min(budgets[0], served.tokens or budgets[0])
+        kept["max_tokens"] = min(budgets[0], tokens or budgets[0])
     return kept
 
 
@@ -154,8 +172,7 @@ def route_of(url: Any, served: Served) -> str:
     """
     if not isinstance(url, str) or not url.startswith("/"):
         raise RowError("invalid_url", f'"url" must be a path such as "/v1/chat/completions", got {shorten(url)}')
-    path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.split("?")[0].rstrip("/"))
-    known = [route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE]
+    known = _find_routes(url)
     if not known:
         told = "is no endpoint that answers rows; all of them are ROUTES in scripts/engine/routes.py"
         raise RowError("invalid_url", f'"url" {shorten(url)} {told}')
@@ -163,6 +180,12 @@ def route_of(url: Any, served: Served) -> str:
         if served.has(route):
             return route
     raise RowError("invalid_url", f'"url" {shorten(url)} is not answered by this model\'s server')
+
+
+@functools.lru_cache(maxsize=256)  # the rows of a file name few urls
+def _find_routes(url: str) -> tuple[str, ...]:
+    path = re.sub(r"^/openai(/deployments/[^/]+|(?=/v1/))", "", url.partition("?")[0].rstrip("/"))
+    return tuple(route for route in (path, "/v1" + path, path.removeprefix("/v1")) if route in ANY_ROUTE)
 
 
 def refuse_stream(body: Mapping[str, Any]) -> None:
@@ -189,6 +212,7 @@ def check_messages(messages: Any, name: str = "messages") -> list[Any]:
     for place, message in enumerate(messages, 1):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise RowError("invalid_value", f'message {place} of "{name}" must be an object with a "role"')
-        if not isinstance(message.get("content"), str | list | None):
+        content = message.get("content")
+        if not isinstance(content, str) and not isinstance(content, list | None):
             raise RowError("invalid_value", f'"content" of message {place} must be a text or a list of parts')
     return list(messages)

@@ -6,7 +6,6 @@ Source: Amazon Bedrock user guide, "Format and upload your batch inference data"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from dialects import bedrock_answers, bedrock_families
@@ -61,7 +60,7 @@ def ask(row: Row, defaults: Defaults, served: Served) -> Ask:
     given = require(row.fields["modelInput"], dict, "modelInput", "the request's JSON object")
     refuse_stream(given)
     family = bedrock_families.find_family(given)
-    return replace(_ask(given, family, defaults, served), form=family)
+    return _ask(given, family, defaults, served)
 
 
 def _ask(given: dict[str, Any], family: Family, defaults: Defaults, served: Served) -> Ask:
@@ -70,19 +69,19 @@ def _ask(given: dict[str, Any], family: Family, defaults: Defaults, served: Serv
         size = {"dimensions": given["dimensions"]} if given.get("dimensions") is not None else {}
         kind, name = (list, "texts") if family == Family.COHERE_EMBED else (str, "inputText")
         require(texts, kind, f"modelInput.{name}", "a list of texts" if kind is list else "a text")
-        return apply_defaults(_EMBEDDINGS, {"input": texts, **size}, defaults, served)
+        return apply_defaults(_EMBEDDINGS, {"input": texts, **size}, defaults, served, form=family)
     options = check_options(_options(given))
     if family == Family.COHERE_CHAT:
         require(given["message"], str, "modelInput.message", "a text")
         messages, system = bedrock_families.cohere_messages(given), _text(given.get("preamble"))
         body = {"messages": put_system(messages, system, served) if system else messages, **options}
-        return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system))
+        return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(system), form=family)
     if "messages" in given:
         check_messages(given["messages"], "modelInput.messages")
         return _converse(given, family, options, defaults, served)
     prompt = given.get("prompt", given.get("inputText"))
     text = require(prompt, str, "modelInput.prompt", "a text (or modelInput.messages a conversation)")
-    return apply_defaults(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served)
+    return apply_defaults(routes.COMPLETIONS, {"prompt": text, **options}, defaults, served, form=family)
 
 
 def _is_embedding(given: dict[str, Any], served: Served) -> bool:
@@ -98,18 +97,22 @@ def _converse(
     """Return the request of a conversation: Anthropic's as it is where the server reads it, else as a chat."""
     if family == Family.ANTHROPIC and routes.MESSAGES in served.routes:
         system = {"system": given["system"]} if given.get("system") else {}
-        return apply_defaults(routes.MESSAGES, {**system, "messages": given["messages"], **options}, defaults, served)
+        return apply_defaults(
+            routes.MESSAGES, {**system, "messages": given["messages"], **options}, defaults, served, form=family
+        )
     messages = bedrock_families.chat_messages(given["messages"])
     told = _text(given.get("system"))
     if told:
         messages = put_system(messages, told, served)
     body = {"messages": messages, **options, **bedrock_families.chat_tools(given)}
-    return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(told))
+    return apply_defaults(routes.CHAT, body, defaults, served, own_system=bool(told), form=family)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     flat = {name: value for name, value in given.items() if name not in OWN and name not in NESTED}
     for nested in NESTED:
+        if nested not in given:
+            continue
         inner = require(given.get(nested) or {}, dict, f"modelInput.{nested}", "an object")
         flat |= {name: value for name, value in inner.items() if name not in NESTED}
         flat |= require(inner.get("inferenceConfig") or {}, dict, f"modelInput.{nested}.inferenceConfig", "an object")

@@ -5,12 +5,22 @@ A sign is a field ("custom_id"), a field of an object ("input.messages"), or a f
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 OWN_PROMPTS = ("prompt", "text", "messages")  # a row with one of these is a prompt row, whatever else it carries
+
+
+class _Sign(NamedTuple):
+    """A sign as it is read: a field, the field inside it or "", and the value it must have or None."""
+
+    name: str
+    inner: str
+    value: str | None
+
+
+_Signs = tuple[tuple[_Sign, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +35,24 @@ class Marks:
     unless: tuple[tuple[str, ...], ...] = ()
     answered: tuple[tuple[str, ...], ...] = ()
     added: frozenset[str] = frozenset()
+    _asked: _Signs = field(
+        init=False, repr=False, compare=False
+    )  # read once: rows are told apart for every row of a job
+    _unless: _Signs = field(init=False, repr=False, compare=False)
+    _answered: _Signs = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("asked", "unless", "answered"):
+            read = tuple(tuple(map(_read_sign, signs)) for signs in getattr(self, name))
+            object.__setattr__(self, f"_{name}", read)
 
     def tell(self, fields: Mapping[str, Any]) -> bool:
         """Tell whether a row is to be asked in this dialect."""
-        return _fit(fields, self.asked) and not _fit(fields, self.unless)
+        return _fit(fields, self._asked) and not _fit(fields, self._unless)
 
     def tell_answered(self, fields: Mapping[str, Any]) -> bool:
         """Tell whether an output line is a result in this dialect."""
-        return _fit(fields, self.answered)
+        return _fit(fields, self._answered)
 
 
 def besides(*signs: str) -> tuple[tuple[str, ...], ...]:
@@ -40,23 +60,20 @@ def besides(*signs: str) -> tuple[tuple[str, ...], ...]:
     return tuple((sign,) for sign in signs)
 
 
-def _fit(fields: Mapping[str, Any], alternatives: tuple[tuple[str, ...], ...]) -> bool:
+def _fit(fields: Mapping[str, Any], alternatives: _Signs) -> bool:
     for signs in alternatives:  # a loop: this runs some ten times for every row of a job
-        for sign in signs:
-            field, inner, value = _read_sign(sign)
-            if field not in fields or ((inner or value is not None) and not _holds(fields[field], inner, value)):
+        for name, inner, value in signs:
+            if name not in fields or ((inner or value is not None) and not _holds(fields[name], inner, value)):
                 break
         else:
             return True
     return False
 
 
-@functools.cache
-def _read_sign(sign: str) -> tuple[str, str, str | None]:
-    """Return a sign's field, the field inside it or "", and the value it must have or None."""
-    field, _, inner = sign.partition(".")
-    field, equals, value = field.partition("=")
-    return field, inner, value if equals else None
+def _read_sign(sign: str) -> _Sign:
+    name, _, inner = sign.partition(".")
+    name, equals, value = name.partition("=")
+    return _Sign(name, inner, value if equals else None)
 
 
 def _holds(found: Any, inner: str, value: str | None) -> bool:

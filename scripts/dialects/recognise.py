@@ -14,4 +14,7 @@ OTHERS = cast("tuple[Dialect, ...]", (openai_batch, anthropic_batch, runpod, bed
 
 def recognise(fields: Mapping[str, Any]) -> Dialect:
     """Return the dialect of a row with these fields."""
-    return next((dialect for dialect in OTHERS if dialect.MARKS.tell(fields)), PROMPT)
+    for dialect in OTHERS:
+        if dialect.MARKS.tell(fields):
+            return dialect
+    return PROMPT

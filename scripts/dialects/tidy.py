@@ -18,6 +18,7 @@ from rows.row import shorten
 _OF_THE_CLIENT = frozenset({"extra_headers", "extra_query", "timeout"})  # of the openai client, never in a request
 _OF_STREAMS = frozenset({"stream", "stream_options", "background"})
 _DROPPED = _OF_THE_CLIENT | _OF_STREAMS
+_ONLY_TEXT = {str}
 _GIVEN = frozenset({"arguments", "input"})  # what a call gave to a tool
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
 
@@ -34,9 +35,8 @@ def merge_extra_body(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def tidy_request(body: Mapping[str, Any], route: str) -> dict[str, Any]:
     """Return the request as servers read it. Raises RowError for tools that are none."""
-    whole = {
-        name: value for name, value in merge_extra_body(body).items() if value is not None and name not in _DROPPED
-    }
+    merged = merge_extra_body(body) if "extra_body" in body else body
+    whole = {name: value for name, value in merged.items() if value is not None and name not in _DROPPED}
     if isinstance(whole.get("messages"), list):
         whole["messages"] = _without_nulls(whole["messages"])
     if route in (CHAT, RESPONSES, MESSAGES) and "tools" in whole:
@@ -52,7 +52,7 @@ def _without_nulls(message: Any) -> Any:
     """Return a message without nulls; its own content may be null, and what a tool was given is left alone."""
     if isinstance(message, list):
         return list(map(_without_nulls, message))
-    if not isinstance(message, dict) or all(type(value) is str for value in message.values()):
+    if not isinstance(message, dict) or set(map(type, message.values())) == _ONLY_TEXT:
         return message
     return {
         name: value if name in _GIVEN else _without_nulls(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,10 @@ LEAVE_TO_MODEL = -1  # Temperature: the model's own generation config decides
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The job's defaults for rows. `options` are request options (max_tokens, temperature, ...), already checked."""
+    """The job's defaults for rows. `options` are request options (max_tokens, temperature, ...), already checked.
+
+    `lent` remembers which of them a row gets, by what decides it.
+    """
 
     options: dict[str, Any] = field(default_factory=dict)
     system_prompt: str = ""
@@ -42,6 +45,7 @@ class Defaults:
     endpoint: str = "auto"
     model_in_rows: str = "auto"
     options_in_rows: str = "columns"
+    lent: dict[Hashable, dict[str, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def columns_are_data(self) -> bool:

@@ -184,7 +184,10 @@ def is_read(name: str, route: str) -> bool:
 
 def budget_of(body: Mapping[str, Any]) -> int:
     """Return the limit of new tokens that a request says, 0 where it says none."""
-    return next((int(body[name]) for name in BUDGET_ORDER if isinstance(body.get(name), int | float)), 0)
+    for name in BUDGET_ORDER:
+        if name in body and isinstance(body[name], int | float):
+            return int(body[name])
+    return 0
 
 
 def check_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,10 +88,12 @@ def _beams(options: dict[str, Any]) -> None:
     searches = options.get("use_beam_search")
     if options.pop("early_stopping", None) and not searches:
         raise RowError("invalid_value", '"early_stopping" needs "use_beam_search": true')
+    if not searches:
+        return
     wanted = _object_of(options.get("response_format")).get("type", "text") != "text"
     if wanted or _object_of(options.get("structured_outputs")):
         refuse_structure_with_beams(options)
-    if searches and is_int(options.get("best_of")):
+    if is_int(options.get("best_of")):
         options["n"] = max(options.pop("best_of"), options["n"] if is_int(options.get("n")) else 1)
 
 

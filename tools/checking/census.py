@@ -42,7 +42,7 @@ MESSAGES = 1_000  # of problems whose lines are counted apart
 MODELS, OTHERS = 20, "other models"  # names that are counted apart, and what the rest is counted as
 _IDS = ("custom_id", "recordId", "id")
 _BUCKETS = 256
-_UNUSUAL = re.compile(rb"\\u[dD]|[0-9][eE]|[0-9]{300}")  # what alone can make a request that JSON cannot say
+_SURROGATE, _LARGE = re.compile(rb"\\u[dD]"), re.compile(rb"[0-9](?:[eE]|[0-9]{299})")
 
 ANY_SERVER = "whatever ServerUrl serves"
 
@@ -88,7 +88,6 @@ class Census:
         servers = {kind: self._server(routes) for kind, routes in known.items()}
         own = self.defaults.endpoint
         self._servers = dict(sorted(servers.items(), key=lambda item: own != "auto" and not item[1].has(own)))
-        self._unusual = _UNUSUAL.search
         self._foresight = Foresight(self.engine)
         self._hashes: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
         self._places: list[array[int]] = [array("Q") for _ in range(_BUCKETS)]
@@ -137,7 +136,7 @@ class Census:
         self._note_id(line, row.fields)
         self.columns.add(row, are_options=dialect.NAME == "prompt" and not self.defaults.columns_are_data)
         kind, ask = self._first_server(dialect, row)
-        if self._unusual(raw):
+        if _is_unusual(raw):
             ask.encode()
         self.by_route[ask.route] += 1
         if ask.route not in OF_EVERY_KIND:
@@ -194,10 +193,11 @@ class Census:
         raise RowError(MIGHT_NOT_FIT, f"{what} are more than MaxModelLen {limit:,}")
 
     def _note_id(self, line: int, fields: dict[str, Any]) -> None:
-        name = next((name for name in _IDS if fields.get(name) is not None), None)
-        if name is None:
+        for name in _IDS:
+            if (value := fields.get(name)) is not None:
+                break
+        else:
             return
-        value = fields[name]
         text = value if isinstance(value, str) else repr(value)
         marked = f"{name} {type(value).__name__} {text}".encode("utf-8", "surrogatepass")
         mark = int.from_bytes(hashlib.blake2b(marked, digest_size=8).digest(), "little")  # alike in every process
@@ -232,6 +232,11 @@ class Census:
             for mark, place in zip(marks, places, strict=True):
                 if first.setdefault(mark, place) != place:
                     yield first[mark], place
+
+
+def _is_unusual(raw: bytes) -> bool:
+    """Tell whether a line holds what alone can make a request that JSON cannot say: half a surrogate, infinity."""
+    return bool((b"\\u" in raw and _SURROGATE.search(raw)) or _LARGE.search(raw))
 
 
 class Unrendered:

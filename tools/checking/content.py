@@ -70,12 +70,14 @@ def _message_faults(route: str, messages: Any) -> Iterator[str]:
 
 def _content_faults(route: str, message: Mapping[str, Any], place: int) -> Iterator[str]:
     content = message.get("content")
+    if isinstance(content, str):
+        return
     if content is None and route == CHAT and ("content" not in message or message["role"] == "assistant"):
         return
-    if not isinstance(content, str | list):
+    if not isinstance(content, list):
         yield f'"content" of message {place} must be a text or a list of parts, got {shorten(content)}'
         return
-    for part in content if isinstance(content, list) else ():
+    for part in content:
         known = _BLOCKS if route == MESSAGES else _PARTS
         if isinstance(part, str) and route == CHAT:
             continue

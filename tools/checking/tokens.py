@@ -20,7 +20,9 @@ def of_prompt(body: dict[str, Any]) -> int:
     """Return about how many tokens the texts of a request are."""
     messages = body.get("messages")
     around = MESSAGE_TOKENS * len(messages) if isinstance(messages, list) else 0
-    size = sum(size_of(value) for name, value in body.items() if name in _PARTS)
+    size = 0
+    for name in body.keys() & _PARTS:
+        size += size_of(body[name])
     return -(-size // TOKEN_BYTES) + around
 
 
@@ -30,6 +32,8 @@ def size_of(value: Any) -> int:
         return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list):
         return sum(map(size_of, value))
+    size = 0
     if isinstance(value, dict):
-        return sum(size_of(inner) for name, inner in value.items() if name not in _NOT_TEXT)
-    return 0
+        for name in value.keys() - _NOT_TEXT:
+            size += size_of(value[name])
+    return size
