@@ -19,7 +19,7 @@ from asking.unanswered import Unanswered
 from dialects.exchange import MESSAGE_LIMIT, Answer, Ask, Failure
 from engine.address import find_proxy, locate, make_headers
 from rows.errors import RowError
-from rows.row import shorten
+from rows.json_text import shorten
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 2.0  # an idle connection is not used again after this; servers close theirs after 5 and more

@@ -18,7 +18,7 @@ from dialects.reply import is_given_up
 from engine import refusals, routes
 from host import transfer
 from rows.errors import CODES, QUOTA_USED_UP
-from rows.row import escape_separators, quote, quote_finite, shorten
+from rows.json_text import escape_separators, quote, quote_finite, shorten
 
 _RESULTS = frozenset({"choices", "data", "output", "content", "results"})  # one of these is in an answer
 _CODES = {code.status: name for name, code in CODES.items() if code.status}

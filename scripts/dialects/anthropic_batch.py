@@ -16,7 +16,8 @@ from engine.facts import Served
 from engine.routes import MESSAGES
 from job.defaults import Defaults
 from rows.errors import RowError
-from rows.row import Row, quote
+from rows.json_text import quote
+from rows.row import Row
 
 NAME = "anthropic"
 MARKS = Marks(

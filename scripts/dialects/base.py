@@ -21,7 +21,8 @@ from job.defaults import Defaults
 from job.options import BUDGET, BUDGET_NAMES, BUDGET_ORDER
 from job.translation import refuse_structure_with_beams, translate_options
 from rows.errors import RowError
-from rows.row import Row, shorten
+from rows.json_text import shorten
+from rows.row import Row
 
 _STRUCTURE_NAMES = frozenset(
     {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}

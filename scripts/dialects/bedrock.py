@@ -18,7 +18,8 @@ from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
 from job.options import check_options
-from rows.row import Row, quote
+from rows.json_text import quote
+from rows.row import Row
 
 NAME = "bedrock"
 MARKS = Marks(

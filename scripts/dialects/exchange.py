@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rows.errors import CODES, RowError
-from rows.row import quote
+from rows.json_text import quote
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 MESSAGE_LIMIT = 2_000  # characters of a server's words, or of an error's, kept in a failure

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dialects.exchange import Ask
 from engine.facts import Served
 from rows.errors import RowError
-from rows.row import shorten
+from rows.json_text import shorten
 
 AUTO, ERROR, IGNORE = RULES = ("auto", "error", "ignore")
 SHOWN = 5  # names of a server's models in a message

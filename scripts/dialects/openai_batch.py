@@ -18,7 +18,8 @@ from engine.facts import Served
 from engine.routes import CHAT, COMPLETIONS
 from job.defaults import Defaults
 from rows.errors import RowError
-from rows.row import Row, quote, shorten
+from rows.json_text import quote, shorten
+from rows.row import Row
 
 NAME = "openai"
 MARKS = Marks(

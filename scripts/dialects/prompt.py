@@ -19,7 +19,8 @@ from engine.facts import Served
 from job.defaults import Defaults
 from job.options import OPTIONS, check_options, is_read
 from rows.errors import RowError
-from rows.row import Row, quote_finite, shorten
+from rows.json_text import quote_finite, shorten
+from rows.row import Row
 
 NAME = "prompt"
 MARKS = Marks(added=frozenset({"error"}))  # what no other dialect claims

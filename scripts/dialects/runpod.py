@@ -17,7 +17,8 @@ from engine.facts import Served
 from job.defaults import Defaults
 from job.options import check_options
 from rows.errors import RowError
-from rows.row import Row, shorten
+from rows.json_text import shorten
+from rows.row import Row
 
 NAME = "runpod"
 MARKS = Marks(

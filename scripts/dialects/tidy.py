@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.routes import CHAT, MESSAGES, RESPONSES
 from rows.errors import RowError
-from rows.row import shorten
+from rows.json_text import shorten
 
 _OF_THE_CLIENT = frozenset({"extra_headers", "extra_query", "timeout"})  # of the openai client, never in a request
 _OF_STREAMS = frozenset({"stream", "stream_options", "background"})

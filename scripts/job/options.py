@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from rows.errors import RowError
-from rows.row import shorten
+from rows.json_text import shorten
 
 CONTENT = frozenset({"messages", "prompt", "input"})  # what a request asks, never how
 SEED_LIMIT = 2**63  # a signed 64-bit number

@@ -13,7 +13,7 @@ from job.parameters import JobError
 from job.prompt_template import PromptTemplate
 from results.terms import Terms
 from rows.errors import RowError
-from rows.row import quote
+from rows.json_text import quote
 
 LARGEST = 1 << 18  # bytes of a prompt that the page shows
 

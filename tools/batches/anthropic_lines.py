@@ -17,7 +17,8 @@ from batches.json_items import NotJson, read_items
 from host import files
 from results.in_order import MISSING
 from rows.errors import DEADLINE
-from rows.row import is_blank, quote, shorten
+from rows.json_text import quote, shorten
+from rows.row import is_blank
 from submission.arrivals import Arrivals
 
 MOST_REQUESTS = 100_000

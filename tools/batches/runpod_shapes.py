@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rows.row import quote
+from rows.json_text import quote
 
 DEFAULT_TTL, LONGEST_TTL = 24 * 3600.0, 7 * 24 * 3600.0  # seconds
 DEFAULT_EXECUTION = 600.0  # seconds; here a job's own RowTimeoutSeconds holds where a request says nothing

@@ -11,7 +11,8 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from job.data_columns import looks_like_data
 from job.options import OPTIONS
-from rows.row import Row, shorten
+from rows.json_text import shorten
+from rows.row import Row
 
 NAMES = 200  # of columns that are looked at; a file with more has names that are data
 LIKENESS = 0.85

@@ -10,7 +10,7 @@ from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
-from rows.row import shorten
+from rows.json_text import shorten
 
 _PARTS = frozenset(  # of a chat's message
     {"text", "thinking", "input_text", "output_text", "refusal", "tool_reference", "input_image", "image_url"}

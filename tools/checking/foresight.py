@@ -18,7 +18,7 @@ from dialects.exchange import Ask
 from engine.routes import CHAT, COMPLETIONS, GENERATING, MESSAGES, RESPONSES
 from job.options import BUDGET_ORDER, CONTENT, OPTIONS, Option, Value, check_options, is_read
 from rows.errors import RowError
-from rows.row import shorten
+from rows.json_text import shorten
 
 REFUSED = "would_be_refused"
 TOKENIZE = "/tokenize"

@@ -11,7 +11,7 @@ from typing import Any
 import bundle  # noqa: F401  (puts scripts/ on the path)
 from engine.routes import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 from job.schemas import find_fault, find_pattern_fault
-from rows.row import shorten
+from rows.json_text import shorten
 
 _FORMATS = ("text", "json_object", "json_schema", "structural_tag")
 _KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")  # of structured_outputs, one of them

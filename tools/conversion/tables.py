@@ -24,7 +24,7 @@ from conversion.json_tables import read_cells, read_rows
 from conversion.parquet import read_parquet
 from conversion.records import Record, RowsError, Say, plain
 from host import files
-from rows.row import Doubled, fields_once
+from rows.members import Doubled, fields_once
 
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "documents", "lines")
 _BY_NAME = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}

@@ -15,7 +15,8 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 from dialects import answers
 from dialects.recognise import OTHERS
 from rows.errors import RowError
-from rows.row import BOM, PREVIOUS, parse, quote
+from rows.json_text import quote
+from rows.row import BOM, PREVIOUS, parse
 from table.bodies import TEXT, read_body
 from table.values import MISSING, read_object
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from rows.row import escape_separators, quote
+from rows.json_text import escape_separators, quote
 
 MISSING: Any = object()  # stands where a row has no value, which is not null
 LARGEST = 32_767  # characters of a cell in Excel and its kin, counted as UTF-16

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dialects.exchange import Answer, Ask, Failure
 from dialects.recognise import recognise
 from job.defaults import Defaults
-from rows.row import Row, parse, quote
+from rows.json_text import quote
+from rows.row import Row, parse
 
 UNHURRIED = settings(deadline=None, max_examples=60)  # a busy machine is no fault of the rows
 SPACE = st.sampled_from(["", " ", "  ", "\t"])

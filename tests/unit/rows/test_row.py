@@ -7,7 +7,9 @@ import json
 import pytest
 
 from rows.errors import RowError
-from rows.row import is_blank, parse, quote, shorten
+from rows.json_text import quote, shorten
+from rows.members import walk
+from rows.row import is_blank, parse
 
 
 def extend(line: str, results: dict[str, str], reserved: frozenset[str] = frozenset()) -> str:
@@ -89,3 +91,26 @@ def test_a_value_in_a_message_is_ascii_on_one_line_and_short() -> None:
     assert shorten("a\nopenjd_fail: é" * 20).isascii()
     assert len(shorten("x" * 1_000)) == 60
     assert "\n" not in shorten("a\nopenjd_fail: x")
+
+
+@pytest.mark.parametrize(
+    ("line", "doubled", "repeats"),
+    [
+        ('{"a": {"b": [1, {"c": "}"}]}, "d": 1.50}', "", False),
+        (' { "a" :1 ,"\\u0062":"\\"" } ', "", False),
+        ('{"a": 1, "a": 1}', "", True),
+        ('{"a": 1, "a": 2}', '"a" stands twice', True),
+        ('{"a": {"b": 1, "b": 2}, "c": 3}', '"b" stands twice', False),
+        ('{"a": {"b": 1, "b": 1}}', "", False),
+        ('{"a": ' + "[" * 500 + "]" * 500 + "}", "", False),
+    ],
+    ids=["nested", "spaces and escapes", "one value", "two values", "two values inside", "one value inside", "deep"],
+)
+def test_a_row_is_read_the_same_at_once_and_member_by_member(line: str, doubled: str, repeats: bool) -> None:
+    row = parse(1, line.encode())
+    fields, members, told = walk(row.text)
+    assert (row.fields, list(row.fields), row.members, row.doubled) == (fields, list(fields), members, told)
+    assert (row.doubled[: len(doubled)], row.repeats) == (doubled, repeats)
+    assert [json.loads(row.text[m.value : m.end]) for m in members if not told] == [
+        fields[m.name] for m in members if not told
+    ]
