@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import gc
 import os
-import signal
 import socket
 import sys
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from asking import order
 from asking.copies import Copies
 from asking.link import LoadsSpent
+from asking.notice import listen
 from asking.pending import Pending, prepare
 from asking.progress import Progress
 from asking.strangers import Strangers
@@ -48,7 +48,6 @@ from rows.errors import DEADLINE, SERVER_GONE, TOO_MANY_FAILURES
 from rows.row import is_blank
 
 COLLECTIONS = 100_000, 20, 100  # thousands of requests in flight are many objects that live, and few die in circles
-NOTICE_MARGIN = 10.0  # seconds of the host's notice kept for closing files
 EXPECTED = (ServerError, JobError, source.SourceError, transfer.TransferError, OSError)
 
 
@@ -129,7 +128,7 @@ class Chunk:
 
     async def _ask(self, answered: Container[int]) -> None:
         """Ask the lines that have no answer yet; those that cannot be asked any more are recorded as such."""
-        canceled = self._listen()
+        canceled = listen(self._fleet.stop)
         self._stop_in_time()
         showing = asyncio.create_task(self._progress.keep_showing())
         try:
@@ -237,31 +236,6 @@ class Chunk:
             runner.say(f"the last failure: {runner.printable(record.output.decode('utf-8', 'replace'), 600)}")
             share = f"{self._progress.failed} of the chunk's {self._progress.rows} rows failed"
             self._give_up(Failure(TOO_MANY_FAILURES, f"{share}, more than MaxFailedPercent ({limit:g}) allows"))
-
-    def _listen(self) -> asyncio.Event:
-        """On SIGTERM stop sending, and end what is in flight when the notice runs out, or at a second SIGTERM."""
-        canceled = asyncio.Event()
-        loop, main_task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def give_up() -> None:
-            if main_task is not None:
-                main_task.cancel()
-
-        def notice() -> None:
-            if canceled.is_set():
-                runner.say("canceled again: what is in flight is dropped")
-                loop.add_signal_handler(signal.SIGTERM, lambda: None)  # a third one finds nothing to hurry
-                give_up()
-                return
-            canceled.set()
-            self._fleet.stop()
-            left = max(0.0, runner.notice_seconds(Path.cwd()) - NOTICE_MARGIN)
-            runner.say(f"canceled: nothing more is sent, what arrives within {left:.0f} s is kept")
-            loop.call_later(left, give_up)
-
-        loop.add_signal_handler(signal.SIGTERM, notice)
-        loop.set_exception_handler(lambda _, context: runner.say(f"asyncio: {context.get('message')}"))
-        return canceled
 
     def _say_past_end(self) -> None:
         past = len(self._lines) - self._progress.rows
