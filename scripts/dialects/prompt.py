@@ -13,7 +13,7 @@ from dialects import answers
 from dialects.base import apply_defaults, check_messages, has_system, put_system, refuse_stream, require
 from dialects.exchange import Answer, Ask, Failure
 from dialects.marks import Marks
-from dialects.tidy import merge_extra_body
+from dialects.tidy import from_text, merge_extra_body
 from engine import routes
 from engine.facts import Served
 from job.defaults import Defaults
@@ -62,7 +62,8 @@ def _route(fields: Mapping[str, Any], defaults: Defaults, served: Served) -> str
     if not served.routes and pair and defaults.template is None and not _asks(fields):
         return pair  # nothing else could be asked of it
     if served.has(routes.CHAT) or served.has(routes.COMPLETIONS):
-        return routes.CHAT if served.chat or isinstance(fields.get("messages"), list) else routes.COMPLETIONS
+        is_talk = isinstance(from_text(fields.get("messages")), list)
+        return routes.CHAT if served.chat or is_talk else routes.COMPLETIONS
     if pair and served.has(pair):
         return pair
     able = [route for route in (_EMBEDDINGS, _CLASSIFY, _SCORE, _POOLING) if route in served.routes]
@@ -123,7 +124,7 @@ def _content(fields: Mapping[str, Any], defaults: Defaults) -> str | list[Any]:
         content = defaults.template.render(dict(fields))
         return check_messages(content, "messages of PromptTemplateFile") if isinstance(content, list) else content
     if fields.get("messages") is not None:
-        return check_messages(fields["messages"])
+        return check_messages(from_text(fields["messages"]))
     for name in TEXTS:
         if fields.get(name) is not None:
             text = require(fields[name], str, name, _must_be(fields[name]))

@@ -73,15 +73,16 @@ def _without_padding(value: Any) -> Any:
 
 def read_tools(tools: Any) -> list[Any]:
     """Return the list of tools, each of which, or the whole, may be kept as JSON text. Raises RowError."""
-    read = _from_text(tools)
+    read = from_text(tools)
     if isinstance(read, list):
-        found = list(map(_from_text, read))
+        found = list(map(from_text, read))
         if all(isinstance(tool, dict) for tool in found):
             return found
     raise RowError("invalid_value", f'"tools" must be a list of objects, got {shorten(tools)}')
 
 
-def _from_text(value: Any) -> Any:
+def from_text(value: Any) -> Any:
+    """Return what a table keeps as JSON text, nothing at all as an empty list; any other value as it is."""
     if not isinstance(value, str):
         return value
     try:

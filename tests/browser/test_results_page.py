@@ -129,8 +129,9 @@ def test_prompt_and_answer_stand_side_by_side_or_stacked(chromium: Browser, prom
         assert below[0] < below[1]
 
 
-def test_conversations_show_every_turn_and_never_load_images(chromium: Browser, gallery_page: Path) -> None:
-    with opened(chromium, gallery_page, row("conversation")) as page:
+@pytest.mark.parametrize("name", ["conversation", "conversation as text"])
+def test_conversations_show_every_turn_and_never_load_images(chromium: Browser, gallery_page: Path, name: str) -> None:
+    with opened(chromium, gallery_page, row(name)) as page:
         assert page.locator(".asked .role").all_inner_texts() == ["System", "User", "Assistant", "User"]
         assert "https://example.com/cat.png" in page.locator(".asked").inner_text()
         assert page.locator("img").count() == 0

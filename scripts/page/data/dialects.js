@@ -184,7 +184,8 @@ function readError(error, status) {
 /** What was asked: messages, or a prompt in one of its names, and the options beside it. */
 function readRequest(view, body) {
   for (const key of SYSTEM) if (body[key]) view.turns.push(turn({ role: "system", content: body[key] }));
-  const messages = [body.messages, body.input].find(
+  const kept = typeof body.messages === "string" ? tryJson(body.messages) : body.messages; // a table keeps it as text
+  const messages = [kept, body.input].find(
     (list) => Array.isArray(list) && list.some((item) => isObject(item) && item.role),
   );
   if (messages) view.turns.push(...messages.map(turn));

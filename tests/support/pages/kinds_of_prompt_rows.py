@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 ARABIC = "الطقس جميل اليوم، وسوف نذهب إلى الحديقة."
@@ -64,6 +65,11 @@ def prompt_kinds() -> list[Kind]:
         (
             "conversation",
             {"messages": conversation, "id": "c1", "generated_text": "A cat on a *bridge*.", "finish_reason": "stop"},
+            {},
+        ),
+        (
+            "conversation as text",
+            {"messages": json.dumps(conversation), "generated_text": "A cat.", "finish_reason": "stop"},
             {},
         ),
         (

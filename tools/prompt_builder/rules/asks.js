@@ -5,6 +5,7 @@ import {
   checkMessages,
   checkOptions,
   fail,
+  fromJsonText,
   generating,
   has,
   isSet,
@@ -102,7 +103,7 @@ function askPair(row, set, endpoint, text) {
 
 function contentOf(row, text, job) {
   if (job.template) return fromTemplate(text, job.template);
-  if (isSet(row.messages)) return checkMessages(row.messages, "messages", text);
+  if (isSet(row.messages)) return checkMessages(fromJsonText(row.messages), "messages", text);
   for (const name of ["prompt", "text"]) {
     if (!isSet(row[name])) continue;
     need(row[name], isText, name, "a text", text);

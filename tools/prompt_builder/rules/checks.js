@@ -1,6 +1,6 @@
 // The single checks that the dialects share: each returns what it was given, or throws a RowFault.
 import { optionFault, shown } from "./values.js";
-import { isObject } from "../../../scripts/page/kit/exact.js";
+import { isObject, tryJson } from "../../../scripts/page/kit/exact.js";
 import { rawAt } from "../../../scripts/page/kit/jsontext.js";
 import { RULES } from "../../../scripts/page/kit/rules.js";
 
@@ -31,6 +31,12 @@ export function need(value, test, name, must, text, path = name.split(".")) {
   if (!isSet(value)) fail("missing_field", `"${name}" is missing; it must be ${must}`);
   if (!test(value)) fail("invalid_value", `"${name}" must be ${must}, got ${shown(rawAt(text, path) ?? "")}`);
   return value;
+}
+
+/** Return what a table keeps as JSON text, nothing at all as an empty list; any other value as it is. */
+export function fromJsonText(value) {
+  if (typeof value !== "string") return value;
+  return value.trim() ? (tryJson(value) ?? value) : [];
 }
 
 export function checkMessages(list, name, text) {
