@@ -106,9 +106,9 @@ def _object(line: int, text: str) -> Row:
     """Return the row of a text: in one go where it is a plain object, member by member where there is more to say."""
     try:
         fields, end = scan_plain(text, 0)
+        if end == len(text) and type(fields) is dict:
+            return Row(line, text, fields)
     except (ValueError, StopIteration, RecursionError):
-        end = 0
-    if end == len(text) and type(fields) is dict:
-        return Row(line, text, fields)
+        pass
     fields, members, doubled = walk(text)
     return Row(line, text, fields, doubled, members)

@@ -174,7 +174,7 @@ def test_it_prints_the_overview_and_the_rows_that_are_shown(chromium: Browser, g
     with opened(chromium, gallery_page) as page:
         page.evaluate("window.print = () => { document.body.dataset.printed = 'yes' }")
         page.click("[data-status=failed]")
-        wait_for_count(page, "6 of 65 rows")
+        wait_for_count(page, "6 of 66 rows")
         page.click("#printbutton")
         page.wait_for_selector("body[data-printed]")
         page.emulate_media(media="print")

@@ -60,6 +60,7 @@ def test_a_line_of_white_space_is_blank(raw: bytes, blank: bool) -> None:
     [
         (b'{"prompt": "caf\xe9"}', "invalid_utf8", "byte 16 .* UTF-8"),
         (b'{"prompt": "x"', "invalid_json", "Expecting ',' delimiter at character 15"),
+        (b"", "invalid_json", "Expecting value at character 1"),
         (b'{"a": NaN}', "invalid_json", "NaN is not a JSON number"),
         (b'{"a": 1} 2', "invalid_json", "Extra data at character 10"),
         (b"[" * 100_000, "invalid_json", "nested too deeply"),
