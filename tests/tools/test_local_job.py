@@ -87,6 +87,26 @@ def test_names_of_files_and_advice_for_a_farm_are_left_to_the_log() -> None:
     assert list(readable(log, Course(5))) == []
 
 
+def test_a_stop_shows_what_is_kept_and_nothing_of_openjd_s_own_way() -> None:
+    log = [
+        "0:00:52.9\tInterruption signal recieved.",
+        "0:00:53.0\tOpen Job Description CLI: Cancelling the session...",
+        "0:00:53.0\tCanceling subprocess 16334 via notify then terminate method at 2026-12-03T13:43:16Z.",
+        "0:00:53.0\tGrace period ends at 2026-12-03T13:45:16Z",
+        '0:00:53.0\tINTERRUPT: Sending signal "term" to process 16334',
+        "0:00:53.1\t| canceled: nothing more is sent, what arrives within 110 s is kept",
+        "0:00:56.0\t| ended with 26 of 60 rows done; they are kept",
+        "0:00:56.0\topenjd_fail: ended with 26 of 60 rows done; they are kept",
+        "0:00:56.0\tProcess pid 16334 exited with code: 143 (unsigned) / 0x8f (hex)",
+        "0:00:58.0\tOpen Job Description CLI: ERROR executing action: 'Run Step 'Infer'' (see Task logs for details)",
+    ]
+    assert [said.text.strip() for said in readable(log, Course(60))] == [
+        "canceled: nothing more is sent, what arrives within 110 s is kept",
+        "ended with 26 of 60 rows done; they are kept",
+    ]
+    assert len(list(readable(log[-4:], Course(60)))) == 4  # of a job that failed by itself they are shown
+
+
 def test_a_refused_job_shows_its_reason_and_not_openjd_s_usage() -> None:
     log = ["ERROR generating Job: ChunkSize must be at most 150", "", "usage: openjd run TEMPLATE", "  --output FORMAT"]
     assert [said.text for said in readable(log, Course(1))] == log[:1]

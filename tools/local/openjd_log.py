@@ -24,6 +24,13 @@ FRAME = re.compile(
     r"|Writing embedded files |Wrote: |\| \d+ s, vllm: |$"  # vLLM while it loads: the status tells
     r"|\| lines-\d+-\d+\.in-|\| results: |\| to run the failed lines again "
 )
+# How openjd tells of a stop that a person asked for, and calls the task's end an error: the command has said that it
+# stops, and the task says what it keeps.
+_STOP = "Interruption signal "
+_STOPPING = re.compile(
+    r"Interruption signal |Open Job Description CLI: (Cancelling the session|ERROR executing action)"
+    r"|Cancell?ing subprocess |Grace period ends at |INTERRUPT: |openjd_fail: |Process pid \d+ exited with code: "
+)
 HEADING = re.compile(r"-{9} (.*)|\w+\(CHUNK\[INT\]\) = (.*)|Open Job Description CLI: (.*)|openjd_status: (.*)")
 ROWS = re.compile(r"(\d+)/(\d+) rows, (\d+) failed, (.*)")
 
@@ -71,12 +78,13 @@ class Course:
 
 def readable(lines: Iterable[str], course: Course) -> Iterator[Said]:
     """Yield of openjd's `lines` what the job's programs say, under headings with the time since the start."""
-    started = refused = False
+    started = refused = stopping = False
     for line in (part for whole in lines for part in _WITHIN.split(whole)):
         stamped = STAMPED.fullmatch(line)
         if stamped:
             started = True
-            if not FRAME.match(stamped[6]):
+            stopping = stopping or stamped[6].startswith(_STOP)
+            if not FRAME.match(stamped[6]) and not (stopping and _STOPPING.match(stamped[6])):
                 yield _dress(stamped, course)
         elif not started:  # a job that openjd refuses: its reason, and after that its whole usage
             refused = refused or line.startswith("usage:")
