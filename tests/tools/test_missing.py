@@ -42,6 +42,16 @@ def test_only_what_has_no_answer_is_asked(six_of_ten: Session, ran: Ran, capsys:
     assert "6 of 10 lines have an answer to this same question; 4 are asked" in capsys.readouterr().err
 
 
+def test_what_the_job_s_own_merge_told_is_not_told_again(
+    six_of_ten: Session, ran: Ran, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--input", str(six_of_ten.input), *typed(six_of_ten)]
+    assert run_local.main(arguments) == 0
+    assert "10 lines requested: 6 succeeded" in capsys.readouterr().err  # nobody has merged before
+    assert run_local.main(arguments) == 0
+    assert "lines requested" not in capsys.readouterr().err
+
+
 def test_the_farm_is_asked_for_the_same(six_of_ten: Session, said: Path) -> None:
     assert submit.main([str(six_of_ten.input), "--no-wait", *typed(six_of_ten)]) == 0
     assert submitted_values(said)["Prompts"] == "7-10"

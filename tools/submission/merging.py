@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import bundle
 from job.parameters import BY_NAME, flag
@@ -17,14 +19,19 @@ from results.shards import ShardError, read_header
 from setup_env import say
 
 SAID = "| "  # before every line that a worker program says to people
+TOLD = ("requested", "succeeded", "failed", "blank", "past_end", "errors", "not_requested")  # of a summary
+Figures = dict[str, Any]
 PAGE = f"{SAID}results: "  # the page's path, which is told at the very end
 
 
-def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinished: str = "") -> bool:
+def merge(
+    parameters: Mapping[str, str], *, python: Path | None = None, unfinished: str = "", told: Figures | None = None
+) -> bool:
     """Merge every shard in OutputDir with the original input, as step Aggregate does; return whether that went well.
 
     python: one that has jinja2, where this one may lack it. unfinished: how far a job is that still runs; the files say
-    so, and the terminal shows nothing of a merge that went well.
+    so. told: what the terminal has shown of an earlier merge. It shows nothing of a merge that went well and is of an
+    unfinished job, or finds the same again.
     """
     if obstacle := find_obstacle(parameters, python):
         if _may_lack(Path(parameters["OutputDir"]) / "output"):
@@ -43,12 +50,22 @@ def merge(parameters: Mapping[str, str], *, python: Path | None = None, unfinish
         check=False,
         start_new_session=bool(unfinished),  # a terminal's Ctrl-C is for the job
     )
+    is_quiet = done.returncode == 0 and (unfinished or (told and told == read_figures(parameters)))
     for line in done.stdout.splitlines():
-        if line.startswith(SAID) and not (unfinished and done.returncode == 0) and not line.startswith(PAGE):
+        if line.startswith(SAID) and not is_quiet and not line.startswith(PAGE):
             say(line.removeprefix(SAID))
     if done.returncode != 0:
         say(done.stderr[-2000:])
     return done.returncode == 0
+
+
+def read_figures(parameters: Mapping[str, str]) -> Figures | None:
+    """Return what a merge tells of OutputDir's finished files; None where they cannot be read."""
+    try:
+        whole = json.loads((Path(parameters["OutputDir"]) / "output" / "summary.json").read_text(encoding="utf-8"))
+        return {name: whole[name] for name in TOLD}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def find_obstacle(parameters: Mapping[str, str], python: Path | None) -> str:

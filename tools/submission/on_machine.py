@@ -44,7 +44,8 @@ class OnMachine:
         # The job's own step Aggregate merged, where it ended and no merge of a follower came after it.
         is_merged = status == 0 and job == request.parameters and not follower
         if not is_merged and merging.has_shards(request.output):
-            merging.merge(request.parameters, python=self.machine.python)
+            told = merging.read_figures(request.parameters) if status == 0 else None
+            merging.merge(request.parameters, python=self.machine.python, told=told)
         if status == 0:
             return 0 if self.ending.tell(request, is_trial=is_trial) else 1
         if merging.has_shards(request.output):
