@@ -89,3 +89,14 @@ def test_failed_lines_end_with_the_command_that_asks_them_again(
     assert told.out.strip() == str(output / "results.html")
     assert Ending(has_table=True).tell(request)
     assert "tools/" not in capsys.readouterr().err
+
+
+def test_failed_lines_that_would_fail_again_are_to_be_mended_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out" / "output"
+    output.mkdir(parents=True)
+    counts = {"requested": 9, "succeeded": 7, "failed": 2, "errors": {"invalid_request": 1, "too_long": 1}}
+    (output / "summary.json").write_text(json.dumps(counts))
+    assert Ending("python3 tools/submit.py a.jsonl").tell(Request({"OutputDir": str(tmp_path / "out")}))
+    assert "the page says why. Mend them, then ask them again: python3 tools/submit.py" in capsys.readouterr().err

@@ -8,6 +8,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+import bundle  # noqa: F401  (puts scripts/ on the path)
+from rows.errors import CODES
 from setup_env import say_command
 from submission import merging
 from submission.request import Request
@@ -34,8 +36,9 @@ class Ending:
         is_empty = tell_if_nothing(request.output)
         failed, requested = counts.get("failed", 0), counts.get("requested", 0)
         if failed and self.again:
-            mend = "" if is_empty else "the page says why. "
-            say_command(f"{failed:,} of {requested:,} lines failed; {mend}To ask them again:", self.again)
+            why = "" if is_empty else "the page says why. "
+            then = "To ask them again:" if _may_pass(request.output) else "Mend them, then ask them again:"
+            say_command(f"{failed:,} of {requested:,} lines failed; {why}{then}", self.again)
         if counts.get("succeeded") and not self.has_table:
             say_command("For a table of the answers:", _table_command(Path(request.parameters["OutputDir"])))
         merging.show_page(request.output)
@@ -49,6 +52,15 @@ def _read_summary(output: Path) -> dict[str, int]:
         return {name: int(whole[name]) for name in ("requested", "succeeded", "failed")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
+
+
+def _may_pass(output: Path) -> bool:
+    """Tell whether any failed line may have an answer when it is asked again as it is."""
+    try:
+        codes = json.loads((output / "summary.json").read_text(encoding="utf-8"))["errors"]
+        return any(code not in CODES or CODES[code].may_pass for code in codes)
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 def _table_command(folder: Path) -> str:
