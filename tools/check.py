@@ -29,8 +29,9 @@ from checking import advice, inspection, sizes
 from checking.census import EXAMPLES, Problem
 from checking.inspection import DEFAULTS, Checked
 from host import runner
-from job.parameters import flag
+from job.parameters import BY_NAME, flag
 from rows.errors import CODES
+from submission.request import split_parameter
 
 TRIAL_LINES = 10
 SIZED = ("Prompts", "BlockSize", "ChunkSize")
@@ -127,6 +128,14 @@ def _positive(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
 
 
+def _parameter(text: str) -> tuple[str, str]:
+    """Split NAME=VALUE. Raises ArgumentTypeError, also for a name that the template has not."""
+    name, value = split_parameter(text)
+    if name not in BY_NAME:
+        raise argparse.ArgumentTypeError(f"the template has no parameter {name!r}")
+    return name, value
+
+
 def _count(text: str) -> int:
     """Return a whole number above 0 and below a billion. Raises ArgumentTypeError."""
     if not (text.isdecimal() and len(text) < len("1000000000") and int(text)):
@@ -149,14 +158,19 @@ def build_parser() -> argparse.ArgumentParser:
         if name not in ("InputFile", "InputUrl"):
             shown = "every line" if name == "Prompts" else repr(default)
             group.add_argument(flag(name), dest=name, metavar="VALUE", help=f"default: {shown}")
+    group.add_argument(
+        "-p", dest="parameters", action="append", default=[], type=_parameter, metavar="NAME=VALUE",
+        help="any of the template's, as submit.py takes them; those that say nothing of rows are not looked at",
+    )  # fmt: skip
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check what the command line names, print what was found, return the exit status."""
     asked = build_parser().parse_args(argv)
-    given = {name: value for name in DEFAULTS if (value := getattr(asked, name, None)) is not None}
-    given = {"InputFile": asked.file, "Prompts": "all", **given}
+    named = {name: value for name, value in asked.parameters if name in DEFAULTS}
+    own = {name: value for name in DEFAULTS if (value := getattr(asked, name, None)) is not None}
+    given = {"Prompts": "all", **named, **own, "InputFile": asked.file}
     show = _show(Path(asked.file).name) if asked.all and not asked.json else None
     try:
         checked = inspection.check(given, keep=None if asked.all and asked.json else EXAMPLES, report=show)

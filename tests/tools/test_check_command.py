@@ -26,6 +26,18 @@ def test_the_first_problems_of_a_kind_are_shown_and_with_all_every_one(
     assert len(found_in(capsys, path, "--all")[1]["examples"]) == 20
 
 
+def test_parameters_may_be_given_as_a_submission_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file_of(tmp_path, FINE)
+    command = "--max-tokens=64", "-p", "MaxTokens=9", "-p", "Temperature=0", "-p", "MaxConcurrency=4"
+    status, found = found_in(capsys, path, *command)
+    assert (status, found["estimate"]["answer_tokens"]) == (0, 64)
+    assert "-p MaxTokens=64 -p Temperature=0" in found["trial"][1]
+    assert "MaxConcurrency" not in found["trial"][1]
+    with pytest.raises(SystemExit):
+        check.main([path, "-p", "MaxToken=64"])
+    assert "the template has no parameter 'MaxToken'" in capsys.readouterr().err
+
+
 def test_a_row_cannot_colour_the_terminal_or_forge_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check.main([file_of(tmp_path, '{"prompt": "x", "temperature": "\\u001b[31m\\nnote: all is well"}')])
     text = capsys.readouterr().out
