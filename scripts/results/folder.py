@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from results import shards, usage
 from results.retry import NOTE_NAME
 from results.shards import Shard, ShardError
 
-INTERRUPTED = "is of an interrupted chunk; what it had answered is used"
+INTERRUPTED = "was interrupted; what it had answered is used"
+_LINES = re.compile(r"\.lines-0*(\d+)-0*(\d+)\.")
 
 
 def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
@@ -27,10 +29,16 @@ def find_shards(folder: Path, notes: list[str]) -> Iterator[Shard]:
             notes.append(f"{path.name!r} is left alone: {error or 'it is empty'}")
             continue
         if unfinished:
-            notes.append(f"{path.name!r} {INTERRUPTED}")
+            notes.append(f"{_name_chunk(path)} {INTERRUPTED}")
         elif not shard.sound:
             notes.append(f"{path.name!r} is damaged; its readable lines are used")
         yield shard
+
+
+def _name_chunk(partial: Path) -> str:
+    """Return a chunk as a person knows it, by its lines."""
+    lines = _LINES.match(partial.name)
+    return f"a chunk of lines {lines[1]} to {lines[2]}" if lines else repr(partial.name)
 
 
 def _is_hidden(path: Path) -> bool:

@@ -183,7 +183,7 @@ def test_answers_of_an_interrupted_chunk_are_used_and_said(job: Job) -> None:
         writer.add(record(1, "a", EARLY))
     job.merge()
     assert job.outcomes() == {1: "a", 2: "missing"}
-    assert "is of an interrupted chunk; what it had answered is used" in job.notes()
+    assert "a chunk of lines 1 to 2 was interrupted; what it had answered is used" in job.notes()
 
 
 def test_with_no_shard_and_no_range_there_is_nothing_to_merge(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
