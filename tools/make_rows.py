@@ -72,7 +72,7 @@ def rows(
     if record is None:
         raise RowsError("there are no rows in it")
     if skipped:
-        say(f"{skipped:,} records without a prompt are left out")
+        say(f"{skipped:,} {'record without a prompt is' if skipped == 1 else 'records without a prompt are'} left out")
 
 
 def say(text: str) -> None:

@@ -24,7 +24,8 @@ def remark(untold: Sequence[Header], own: Sequence[bool], models: Sequence[str],
     if others:
         many = f"{others:,} answers in results/ are to other questions and are"
         one = "1 answer in results/ is to another question and is"
-        what = "it was asked with other lines, another model, other prompts or other options"
+        who = "it was" if others == 1 else "they were"
+        what = f"{who} asked with other lines, another model, other prompts or other options"
         yield f"{one if others == 1 else many} left alone ({what})"
     foreign = Counter(header.input_name for header, mine in zip(untold, own, strict=True) if not mine)
     for name, count in foreign.items():

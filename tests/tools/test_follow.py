@@ -63,6 +63,13 @@ def test_what_arrives_is_merged_as_unfinished_and_the_first_answers_are_shown(
     assert "unfinished" not in job.summary()
 
 
+def test_one_line_is_told_as_one(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    follower = follow(job)
+    job.shard({2: "two"})
+    follower.look("1 of 2 tasks done")
+    assert "so far 1 line answered, 0 failed" in capsys.readouterr().err
+
+
 def test_the_time_left_is_by_the_pace_of_the_newest_job_since_its_first_task_began(job: Job) -> None:
     job.shard({1: "one", 2: "two"}, job.header("1-2"))
     newer = replace(job.header("1-9", created=LATE), job="newer")  # of nine lines the file has five

@@ -70,6 +70,7 @@ def problems(folder: Path, row: dict[str, Any], **job: str) -> dict[str, str]:
         ({**CHAT, "body": {"messages": [{"role": "user", "content": None}]}}, {}, '"content" of message 1'),
         ({**CHAT, "body": {"messages": [{"role": "user", "content": [{"type": "blob"}]}]}}, {}, "does not know"),
         ({**CHAT, "body": {"messages": "Hello"}}, {}, "must be a list of messages"),
+        ({**CHAT, "body": {"messages": []}}, {}, '"messages" is empty'),
         ({"custom_id": "a", "params": {**ANTHROPIC, "max_tokens": 0}}, {}, "1 or more"),
         ({"custom_id": "a", "params": {**ANTHROPIC, "stop_sequences": list("abcde")}}, {}, "at most 4 texts"),
         ({**RESPONSE, "body": {"input": [{"role": "user", "content": [{"type": "text"}]}]}}, {}, "input_text"),

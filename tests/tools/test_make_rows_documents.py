@@ -34,7 +34,7 @@ def test_each_document_of_a_folder_is_a_row(folder: Path, tmp_path: Path, capsys
         {"file": "b.md", "text": "# Sea\n\nDeep."},
         {"file": "sub/c.txt", "text": "Three"},
     ]
-    assert "1 files that are no text documents are left out" in capsys.readouterr().err
+    assert "1 file that is no text document is left out" in capsys.readouterr().err
     assert inspection.check({"InputFile": str(tmp_path / "rows.jsonl"), "Prompts": "all"}).census.sound == 3
 
 

@@ -55,7 +55,10 @@ def _prompt_faults(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _message_faults(route: str, messages: Any) -> Iterator[str]:
-    if not isinstance(messages, list) or not messages:
+    if messages == []:
+        yield '"messages" is empty; write at least one message'
+        return
+    if not isinstance(messages, list):
         yield f'"messages" must be a list of messages, got {shorten(messages)}'
         return
     for place, message in enumerate(messages, 1):

@@ -28,7 +28,8 @@ def read_documents(paths: Sequence[str], say: Say, encodings: Encodings) -> Iter
         name = path.name if base == path else path.relative_to(base).as_posix()
         yield Record(str(path), {"file": name, "text": _text(path, encodings)})
     if others:
-        say(f"{others:,} files that are no text documents are left out ({', '.join(sorted(ENDINGS))} are read)")
+        many = "file that is no text document is" if others == 1 else "files that are no text documents are"
+        say(f"{others:,} {many} left out ({', '.join(sorted(ENDINGS))} are read)")
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[Path, Path]]:

@@ -76,4 +76,5 @@ class Follower:
         self._next = time.monotonic() + max(PAUSE_SECONDS, PAUSE_FACTOR * (time.monotonic() - begun))
         if is_merged:
             page = f"; load it anew for more: {self.request.output / 'results.html'}" if first else ""
-            say(f"  so far {count.succeeded:,} lines answered, {count.failed:,} failed{left}{page}")
+            lines = "line" if count.succeeded == 1 else "lines"
+            say(f"  so far {count.succeeded:,} {lines} answered, {count.failed:,} failed{left}{page}")
