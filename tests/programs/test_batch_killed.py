@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+import requests
 from openai import OpenAI
 
 from support.batch_server import KEY, BatchServer, batch_server, wait_for
@@ -14,6 +18,8 @@ from support.programs import ROOT
 
 ENDED = ("completed", "failed", "cancelled", "expired")
 CHAT = "/v1/chat/completions"
+TEXTS = ("one", "two", "held")
+WAITING = ("IN_QUEUE", "IN_PROGRESS")
 FAKE_VLLM = {"PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("tests", "tools", "tests/support/fake_vllm"))}
 
 
@@ -83,3 +89,46 @@ def test_an_engine_stays_for_the_next_batch_and_ends_with_the_program(tmp_path: 
         assert finish(client, create(client, "third")).request_counts.completed == 1
         client.close()
     assert not marked_processes(tmp_path)
+
+
+@pytest.mark.parametrize("moment", ["they wait", "they are gathered", "they are asked"])
+def test_single_calls_outlive_a_killed_program_and_are_asked_once(tmp_path: Path, moment: str) -> None:
+    is_free = False
+
+    def script(asked: Asked) -> Fault | None:
+        return Fault(until=lambda: is_free) if asked.text == "held" and asked.nth == 1 else None
+
+    with (
+        FakeServer(script) as engine,
+        batch_server(tmp_path, "-p", f"ServerUrl={engine.url}", "--gather-seconds=1") as server,
+    ):
+        names = [run(server, text) for text in TEXTS]
+        if moment == "they are gathered":
+            wait_for(lambda: batches_of_calls(tmp_path), lambda found: found != [""])
+        if moment == "they are asked":
+            wait_for(lambda: [engine.asked[text] for text in TEXTS], all)
+        server.kill()
+        is_free = True
+        server.start()
+        ended = [wait_for(lambda name=name: look(server, name), lambda told: told not in WAITING) for name in names]
+        assert ended == ["COMPLETED"] * len(TEXTS), server.said()
+        assert len(batches_of_calls(tmp_path)) == 1
+        assert [engine.asked[text] for text in ("one", "two")] == [1, 1]
+
+
+def run(server: BatchServer, text: str) -> str:
+    """Send a call as RunPod's clients do; return its id."""
+    asked = {"input": {"messages": [{"role": "user", "content": text}]}}
+    answer = requests.post(f"{server.base}/v2/any/run", json=asked, timeout=60)
+    return str(answer.json()["id"])
+
+
+def look(server: BatchServer, name: str) -> str:
+    """Return how far a call is."""
+    return str(requests.get(f"{server.base}/v2/any/status/{name}", timeout=60).json()["status"])
+
+
+def batches_of_calls(folder: Path) -> list[str]:
+    """Return the batches that calls are bound to, "" for those that wait."""
+    with contextlib.closing(sqlite3.connect(folder / "data" / "batches.sqlite", timeout=60)) as database:
+        return [batch for (batch,) in database.execute("SELECT DISTINCT batch FROM calls")]
