@@ -122,7 +122,8 @@ def aggregate(output: Path, session: Path, given: Mapping[str, Any], *, unfinish
     field = values.get("OutputField", parameters.BY_NAME["OutputField"].default)
     prompts = Prompts.of(merge.terms)
     with contextlib.closing(merge), Page(output, prompts.system) as page:
-        counts = write_rows(Results(merge, Defaults(output_field=check_output_field(field))), prompts, output, page)
+        results = Results(merge, Defaults(output_field=check_output_field(field)), is_unfinished=bool(unfinished))
+        counts = write_rows(results, prompts, output, page)
         whole = summary.summarise(counts, merge, values, find_usages(output / "results"))
         if unfinished:
             summary.mark_unfinished(whole, unfinished)

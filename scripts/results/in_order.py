@@ -20,14 +20,19 @@ from rows.row import is_blank
 
 NEEDS_INPUT = frozenset({"openai", "anthropic"})  # dialects whose output lines do not repeat what was asked
 MISSING = Failure("missing", "no worker left a result for this line; run it again")
+WAITING = Failure("missing", "no result yet: the job still runs")
 
 
 @dataclass
 class Results:
-    """Every requested line's result, in input order. `defaults` has the field that receives answers now."""
+    """Every requested line's result, in input order. `defaults` has the field that receives answers now.
+
+    `is_unfinished`: the job still runs.
+    """
 
     merge: Merge
     defaults: Defaults
+    is_unfinished: bool = False
     present: Lines = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,7 +53,7 @@ class Results:
                 continue
             if retry and retry.is_blank(line):
                 raw = b""
-            yield line, _missing_record(line, raw, self.defaults), None, raw
+            yield line, self._missing_record(line, raw), None, raw
 
     def _needs_raw(self, line: int) -> bool:
         merge = self.merge
@@ -71,6 +76,15 @@ class Results:
                 return mark_shared(record) if merge.is_shared(line) else record
         return None if is_another else record
 
+    def _missing_record(self, line: int, raw: bytes | None) -> Record:
+        """Return the result of a line for which there is no shard: blank, or an error in its row's dialect."""
+        if raw is not None and is_blank(raw):
+            return record_blank(line)
+        found = RawLine(line, raw or b"")
+        with contextlib.suppress(RowError):
+            found = read_line(found)
+        return record_failure(found, WAITING if self.is_unfinished else MISSING, self.defaults)
+
 
 def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes, sent: bytes) -> PageRow:
     """Return a result as results.html takes it; `raw` is its line of the input, `sent` what a template made of it."""
@@ -89,13 +103,3 @@ def make_page_row(line: int, record: Record, shard: Shard | None, raw: bytes, se
         worker=shard.header.worker if shard else "",
         sent=sent,
     )
-
-
-def _missing_record(line: int, raw: bytes | None, defaults: Defaults) -> Record:
-    """Return the result of a line for which there is no shard: blank, or an error in its row's dialect."""
-    if raw is not None and is_blank(raw):
-        return record_blank(line)
-    found = RawLine(line, raw or b"")
-    with contextlib.suppress(RowError):
-        found = read_line(found)
-    return record_failure(found, MISSING, defaults)

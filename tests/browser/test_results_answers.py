@@ -210,8 +210,19 @@ def test_the_failed_rows_say_the_cause_and_what_to_do(chromium: Browser, reviews
 def test_the_commands_fit_how_the_job_was_run(chromium: Browser, tmp_path: Path, worker: str, command: str) -> None:
     [row] = rows_of(failure({"prompt": "p"}))
     mine = PageRow(**{**{name: getattr(row, name) for name in row.__slots__}, "worker": worker})
-    with opened(chromium, make_page(tmp_path, [mine])) as page:
-        assert page.locator(".command code").first.inner_text().startswith(command)
+    with opened(chromium, make_page(tmp_path, [mine], parameters={"ResponseSchemaFile": "/schemas/a.json"})) as page:
+        told = page.locator(".command code").first.inner_text()
+    assert told.startswith(command)
+    assert f"-p ResponseSchemaFile={'a.json' if 'deadline' in command else '/schemas/a.json'}" in told
+
+
+def test_while_the_job_runs_a_line_without_a_result_has_not_failed(chromium: Browser, tmp_path: Path) -> None:
+    rows = rows_of(failure({"prompt": "p"}), failure({"prompt": "q"}, "missing", "no result yet"))
+    with opened(chromium, make_page(tmp_path, rows, missing=1, unfinished="on this machine")) as page:
+        told = page.locator("#failures").inner_text()
+        assert told.startswith("1 failed row")
+        assert "missing" not in told
+        assert page.locator("#failures .command, #failures .primary").count() == 0
 
 
 def test_what_the_model_got_is_shown_and_the_rows_own_fields_apart(chromium: Browser, tmp_path: Path) -> None:

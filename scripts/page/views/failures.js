@@ -11,16 +11,16 @@ import { exportRetry } from "../taking/export.js";
 /** A word for a POSIX shell. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
 
-/** Parameters a new submission has to say again: those that are not the template's defaults. */
-function ownParameters(summary) {
+/** Parameters a new submission has to say again: those that are not the template's defaults. A farm's folders mean nothing here. */
+function ownParameters(summary, isLocal) {
   return Object.entries(summary.parameters || {})
     .filter(
       ([name, value]) => name in RULES.defaults && value !== "" && value !== null && String(value) !== String(RULES.defaults[name]),
     )
-    .map(
-      ([name, value]) =>
-        `-p ${quoted(`${name}=${name.endsWith("File") ? asText(value).replace(/^.*[\\/]/, "") : asText(value)}`)}`,
-    ); // a worker's folders mean nothing here
+    .map(([name, value]) => {
+      const isElsewhere = name.endsWith("File") && !isLocal;
+      return `-p ${quoted(`${name}=${isElsewhere ? asText(value).replace(/^.*[\\/]/, "") : asText(value)}`)}`;
+    });
 }
 
 /** OutputDir: where this page lies in its output/, else a folder's name. Into the same one, the runs join. */
@@ -50,7 +50,7 @@ function command(summary, isLocal, input, prompts) {
         `-p ${quoted(`Prompts=${prompts}`)}`,
         `-p ${quoted(`OutputDir=${folder}`)}`,
       ];
-  return [...given, ...ownParameters(summary)].join(" ");
+  return [...given, ...ownParameters(summary, isLocal)].join(" ");
 }
 
 /** The command for the saved retry.jsonl. */
@@ -75,13 +75,16 @@ function cause(store, code) {
   return body;
 }
 
-/** What failed, and how to run it again. */
+/** What failed, and how to run it again once the job has ended: until then a line without a result has not failed. */
 export function failures({ summary, held }, store, pick) {
-  if (!held.failed) return [];
+  const waiting = summary.unfinished ? summary.missing || 0 : 0;
+  const failed = held.failed - waiting;
+  if (failed <= 0) return [];
   const known = store.complete && held.failed_held === held.failed; // else the summary knows more than the page
-  const codes = known
+  const all = known
     ? tallyNames(store, "code").filter(([name]) => name)
     : Object.entries(summary.errors || {}).sort((a, b) => b[1] - a[1]);
+  const codes = all.filter(([name]) => !(waiting && name === "missing"));
   const isLocal = ranLocally(tallyNames(store, "worker").map(([name]) => name).filter(Boolean));
   return [
     make(
@@ -90,12 +93,14 @@ export function failures({ summary, held }, store, pick) {
       make(
         "div",
         { class: "failhead" },
-        make("h2", {}, plural(held.failed, "failed row")),
-        make(
-          "button",
-          { type: "button", class: "primary", onclick: () => exportRetry(store) },
-          "Save failed lines (retry.jsonl)",
-        ),
+        make("h2", {}, plural(failed, "failed row")),
+        summary.unfinished
+          ? null
+          : make(
+              "button",
+              { type: "button", class: "primary", onclick: () => exportRetry(store) },
+              "Save failed lines (retry.jsonl)",
+            ),
       ),
       make(
         "div",
@@ -106,12 +111,14 @@ export function failures({ summary, held }, store, pick) {
           bars(codes.map(([name, value]) => ({ name, value, tone: "bad", pick: () => pick({ code: [name] }) }))),
           codes.length ? cause(store, codes[0][0]) : null,
         ),
-        make(
-          "div",
-          {},
-          commandLine("Submit the saved file", retryCommand(summary, isLocal, held.failed)),
-          commandLine("Or the same lines again", rerunCommand(summary, isLocal)),
-        ),
+        summary.unfinished
+          ? null
+          : make(
+              "div",
+              {},
+              commandLine("Submit the saved file", retryCommand(summary, isLocal, failed)),
+              commandLine("Or the same lines again", rerunCommand(summary, isLocal)),
+            ),
       ),
     ),
   ];

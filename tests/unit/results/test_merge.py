@@ -186,6 +186,13 @@ def test_answers_of_an_interrupted_chunk_are_used_and_said(job: Job) -> None:
     assert "a chunk of lines 1 to 2 was interrupted; what it had answered is used" in job.notes()
 
 
+def test_a_line_without_a_result_waits_for_a_job_that_still_runs(job: Job) -> None:
+    job.shard({1: "a"})
+    for more, told in (("--unfinished=1 of 2 tasks done", "no result yet"), ("", "no worker left a result")):
+        assert job.merge("--prompts=1-2", *filter(None, [more])) == 0
+        assert told in (job.output / "errors.jsonl").read_text()
+
+
 def test_with_no_shard_and_no_range_there_is_nothing_to_merge(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
     assert job.merge() == 1
     assert "openjd_fail: there is no shard of input.jsonl" in capsys.readouterr().out
