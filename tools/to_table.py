@@ -66,7 +66,9 @@ def open_writer(path: Path, form: str, columns: Sequence[Column], like: Like | N
         return ParquetWriter(path, columns, like or Like([]))
     if form == ".xlsx":
         return XlsxWriter(path, columns)
-    return CsvWriter(path, columns) if form == ".csv" else JsonlWriter(path, columns)
+    if form == ".csv":
+        return CsvWriter(path, columns, like.separator if like else ",")
+    return JsonlWriter(path, columns)
 
 
 def write_table(results: Path, output: Path, like: Like | None, *, details: bool) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -185,6 +186,15 @@ def test_a_name_that_had_to_give_way_comes_back(tmp_path: Path) -> None:
     assert table(tmp_path, [result({"prompt": "p", "messages_beside": [1]}, "a")])[0] == [
         *("prompt", "messages", "generated_text"),
     ]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+def test_a_csv_like_another_has_its_separator(tmp_path: Path, separator: str) -> None:
+    like = tmp_path / "a.csv"
+    like.write_text(separator.join(("id", '"a, b"')) + "\n" + separator.join(("1", "x")) + "\n")
+    made = tabled(tmp_path, [result({"id": "1", "a, b": "x;y"}, {"a": 1})], "t.csv", "--like", str(like))
+    [heads, cells] = csv.reader(made.read_text("utf-8-sig").splitlines(), delimiter=separator)
+    assert (heads, cells) == (["id", "a, b", "a"], ["1", "x;y", "1"])
 
 
 def test_the_last_lines_say_what_there_is_and_what_is_missing(

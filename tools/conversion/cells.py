@@ -41,13 +41,7 @@ def read_table(file: IO[str], separator: str, say: Say) -> Iterator[tuple[int, d
     The separator is read off the first line where none is given; a name that stands twice there is numbered.
     """
     csv.field_size_limit(LARGEST_CELL)
-    head, before = file.readline(), 0
-    named = _SEPARATOR_LINE.fullmatch(head)
-    if named:
-        separator, head, before = named[1], file.readline(), 1
-    unquoted = _QUOTED.sub("", head)
-    found = max(SEPARATORS, key=unquoted.count)
-    separator = separator or (found if found in unquoted else NO_SEPARATOR)
+    separator, head, before = read_head(file, separator)
     sample = [head, *itertools.islice(file, SAMPLE)]
     escape = "\\" if _SPARK.search("".join(sample)) else None
     lines = itertools.chain(sample, file)
@@ -59,6 +53,17 @@ def read_table(file: IO[str], separator: str, say: Say) -> Iterator[tuple[int, d
     if not any(names):
         raise TableError(None, "the first line must name the columns; it is empty")
     yield from _read_rows(reader, names, separator, before)
+
+
+def read_head(file: IO[str], separator: str = "") -> tuple[str, str, int]:
+    """Return a table's separator, the line that names its columns, and how many lines stand before it."""
+    head, before = file.readline(), 0
+    named = _SEPARATOR_LINE.fullmatch(head)
+    if named:
+        separator, head, before = named[1], file.readline(), 1
+    unquoted = _QUOTED.sub("", head)
+    found = max(SEPARATORS, key=unquoted.count)
+    return separator or (found if found in unquoted else NO_SEPARATOR), head, before
 
 
 def _read_rows(reader: Any, names: Sequence[str], separator: str, before: int) -> Iterator[tuple[int, dict[str, Any]]]:

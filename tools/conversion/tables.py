@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from conversion.cells import TableError, read_table
+from conversion.cells import SEPARATORS, TableError, read_head, read_table
 from conversion.encodings import Encodings
 from conversion.json_tables import read_cells, read_rows
 from conversion.parquet import read_parquet
@@ -110,6 +110,15 @@ def _table(path: str, file: IO[str], separator: str, say: Say) -> Iterator[Recor
     except TableError as error:
         place = "" if error.line is None else f":{error.line}"
         raise RowsError(f"{path}{place}: {error}") from None
+
+
+def find_separator(path: str, encodings: Encodings) -> str:
+    """Return the character between the cells of a CSV file, a comma for any other. Raises RowsError and OSError."""
+    if _form(path) != "csv":
+        return ","
+    with _opened(path, encodings) as file:
+        separator, _, _ = read_head(file)
+    return separator if separator in SEPARATORS else ","
 
 
 def _json_records(path: str, file: IO[str]) -> Iterator[Record]:

@@ -15,11 +15,15 @@ from conversion.records import RowsError, say_nothing
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """The columns' names, their Arrow types where the file has types, and the columns of bytes that hold texts."""
+    """The columns' names, their Arrow types where the file has types, and the columns of bytes that hold texts.
+
+    `separator` stands between the cells of a CSV file.
+    """
 
     names: list[str]
     types: dict[str, Any] = field(default_factory=dict)
     texts: frozenset[str] = frozenset()
+    separator: str = ","
 
 
 def read_like(path: str) -> Like:
@@ -30,4 +34,4 @@ def read_like(path: str) -> Like:
     first = next(iter(tables.records(path, "", say_nothing, Encodings(say_nothing))), None)
     if first is None:
         raise RowsError(f"{path} holds no rows")
-    return Like(list(first.fields))
+    return Like(list(first.fields), separator=tables.find_separator(path, Encodings(say_nothing)))

@@ -60,11 +60,11 @@ def is_formula(text: str) -> bool:
 
 
 class CsvWriter(Writer):
-    """Comma-separated values in UTF-8 with a byte order mark, by which spreadsheets know it."""
+    """Values with a comma or another separator between them, in UTF-8 with a byte order mark: spreadsheets know it."""
 
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], separator: str = ",") -> None:
         self._file = path.open("w", encoding="utf-8-sig", newline="")
-        self._csv = csv.writer(self._file)
+        self._csv = csv.writer(self._file, delimiter=separator)
         self._csv.writerow([self._text(column.heading) for column in columns])
 
     def write(self, values: Sequence[Any]) -> None:
