@@ -3,8 +3,7 @@
 `start` reads the job's parameters first, so that what is wrong with them costs no model load; it starts the server's
 supervisor, makes the input ready while the model loads, and returns when the server answers for its model. With
 ServerUrl it starts nothing and checks the given server; with VLLM_BATCH_KEPT_SESSION it uses the engines of a session
-that goes on. `supervise` is the supervisor, which lives as long as the session. `stop` ends it with all that it owns,
-also after a failed start.
+that goes on. `stop` ends the supervisor with all that it owns, also after a failed start.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from engine import session
-from engine.address import KEY_VARIABLE, read_key
+from engine.key import KEY_VARIABLE, read_key
 from engine.note import Engine, ServerError, Settings
 from engine.routes import ENDPOINTS
-from engine.supervisor import Supervisor
 from engine.vllm_args import ArgumentsError, overridden, split_arguments
 from host import runner, secrets_manager, transfer
-from host.processes import Process
 from job import arguments
 from job.defaults import read_defaults
 from job.moment import read_moment
@@ -47,9 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True)
     start = actions.add_parser("start", help="start the server and wait until it answers")
     stop = actions.add_parser("stop", help="end the server")
-    supervise = actions.add_parser("supervise")  # for `start` alone
-    supervise.add_argument("--runner", type=parse_process, help="PID:BIRTH of what the session ends with")
-    for action in (start, stop, supervise):
+    for action in (start, stop):
         action.add_argument("--session-dir", type=Path, required=True, help="the session's own folder")
     arguments.add_parameters(start)
     return parser
@@ -58,8 +53,6 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run one action; return 0, or 1 with the reason told to the host."""
     options = build_parser().parse_args(argv)
-    if options.action == "supervise":
-        return Supervisor(options.session_dir, read_key(), options.runner).run(sys.stdin.fileno())
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         if options.action == "stop":
@@ -68,12 +61,6 @@ def main(argv: list[str] | None = None) -> int:
     except EXPECTED as error:
         runner.fail(str(error))
         return 1
-
-
-def parse_process(text: str) -> Process:
-    """Return the process that PID:BIRTH names."""
-    pid, _, birth = text.partition(":")
-    return Process(int(pid), birth)
 
 
 def _interrupted(*_: object) -> NoReturn:
@@ -127,8 +114,7 @@ def _start_own(
 ) -> None:
     """Start the session's own server. Raises ServerError, also once `due`."""
     begun = time.monotonic()
-    program = [sys.executable, "-B", __file__, "supervise"]
-    with session.Entrance(program, settings, folder, _set_secrets(values)) as entrance:
+    with session.Entrance(settings, folder, _set_secrets(values)) as entrance:
         if values["InputUrl"]:
             _prepare_input(values, folder, wanted)
         _tell_ready(entrance.wait(due), values, begun)

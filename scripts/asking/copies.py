@@ -17,7 +17,7 @@ from asking.pending import Pending
 from asking.strangers import Strangers
 from asking.trust import Trust
 from dialects.exchange import Answer, Failure
-from engine.address import read_key
+from engine.key import read_key
 from engine.note import Load, Note
 from engine.watch import Watch
 from host import runner

@@ -9,17 +9,12 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
-import os
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.note import ServerError
-
-KEY_VARIABLE = "VLLM_API_KEY"  # read by vLLM itself; keeps the key off the command line
-_KEY_VARIABLES = (KEY_VARIABLE, "OPENAI_API_KEY")
 ANSWER_SECONDS = 10  # for a small request
 UNREADABLE = (OSError, ValueError, http.client.HTTPException)  # no answer, or one that is no JSON; HTTPError is first
 
@@ -90,12 +85,3 @@ class Address:
         opener = urllib.request.build_opener(handler, _Straight)
         with opener.open(urllib.request.Request(url, data, headers), timeout=timeout) as response:
             return str(response.read().decode("utf-8", "replace"))
-
-
-def read_key() -> str:
-    """Return the key of the session's server, from the environment. Raises ServerError for one that cannot be sent."""
-    name = next((name for name in _KEY_VARIABLES if os.environ.get(name)), "")
-    key = os.environ.get(name, "").strip()  # a file's last line break, often
-    if not (key.isascii() and key.isprintable()):
-        raise ServerError(f"{name} holds a character that no key has; set it anew")
-    return key

@@ -6,9 +6,9 @@ import importlib.metadata
 import os
 import sys
 
-from engine.address import KEY_VARIABLE
 from engine.caches import FALLBACK
 from engine.gpus import VISIBLE
+from engine.key import KEY_VARIABLE
 from engine.note import ServerError, Settings
 from engine.placement import ON_CPU, Placement
 from engine.vllm_args import ArgumentsError, split_arguments

@@ -1,7 +1,8 @@
-"""Asking a ready server of this session for its model and routes, and whether its model chats."""
+"""Asking a server of this session whether it is ready, for its model and routes, and whether its model chats."""
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.error
 from dataclasses import replace
@@ -12,11 +13,36 @@ from engine.address import UNREADABLE, Address
 from engine.cause import report
 from engine.facts import Served
 from engine.first_chat import Refused
+from engine.launch import Launch, explain_end
 from engine.note import ServerError
 from engine.routes import ANY_ROUTE
 
+POLL_SECONDS = 0.05
 ROUTE_SECONDS = 3  # for a route to be known or not
 PROBE_PAUSES = (0.5, 2.0, 5.0)  # seconds, after a first request that failed with a 5xx
+
+
+def wait_until_ready(launch: Launch, address: Address, limit: float, abandoned: threading.Event) -> None:
+    """Return when the server answers. Raises ServerError when it ends, when it takes too long, or once `abandoned`."""
+    deadline = time.monotonic() + limit
+    while True:
+        if launch.gone.is_set():
+            raise explain_end(launch)
+        if _answers(address):
+            return
+        if time.monotonic() > deadline:
+            what = f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)"
+            raise ServerError(report(launch.log, what))
+        if abandoned.wait(POLL_SECONDS):
+            raise ServerError("canceled while the server was starting")
+
+
+def _answers(address: Address) -> bool:
+    try:
+        address.get("/v1/models")
+    except UNREADABLE:
+        return False
+    return True
 
 
 def ask_own(address: Address, model: str, log: str) -> Served:

@@ -16,13 +16,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.address import UNREADABLE, Address
 from engine.cause import may_pass, read_log, read_tail, report
 from engine.note import Engine, ServerError
 from host import files, processes, user
 
 STOP_SECONDS = 20.0  # for vLLM to end by itself, before it is killed
-POLL_SECONDS = 0.1
 HASTE_SECONDS = 2.0  # the same for one that is dead, stuck or not wanted any more
 
 
@@ -92,30 +90,8 @@ def find_free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until_ready(launch: Launch, address: Address, limit: float, abandoned: threading.Event) -> None:
-    """Return when the server answers. Raises ServerError when it ends, when it takes too long, or once `abandoned`."""
-    deadline = time.monotonic() + limit
-    while True:
-        if launch.gone.is_set():
-            raise _explain_end(launch)
-        if _answers(address):
-            return
-        if time.monotonic() > deadline:
-            what = f"The server was not ready after {limit:.0f} s (ServerStartTimeoutSeconds)"
-            raise ServerError(report(launch.log, what))
-        if abandoned.wait(POLL_SECONDS):
-            raise ServerError("canceled while the server was starting")
-
-
-def _answers(address: Address) -> bool:
-    try:
-        address.get("/v1/models")
-    except UNREADABLE:
-        return False
-    return True
-
-
-def _explain_end(launch: Launch) -> ServerError:
+def explain_end(launch: Launch) -> ServerError:
+    """Return why a launch has ended before it answered."""
     if re.search(r"address already in use", read_tail(launch.log), re.IGNORECASE):
         return PortTaken("another program took the port")
     kind = HubBusy if may_pass(read_log(Path(launch.log))) else ServerError

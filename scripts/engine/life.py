@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine import command, inquiry
-from engine.address import Address
+from engine import command
 from engine.facts import Served
-from engine.launch import HASTE_SECONDS, HubBusy, Launch, PortTaken, find_free_port, wait_until_ready
+from engine.launch import HASTE_SECONDS, HubBusy, Launch, PortTaken, find_free_port
 from engine.note import Engine, Load, Request, ServerError, Settings, State
 from host import runner
 
@@ -135,9 +134,12 @@ class Life(threading.Thread):
 
     def _await(self) -> Served:
         """Wait until the launched engine is ready; return what it serves. Raises ServerError."""
+        from engine import inquiry  # vLLM loads while all that speaks HTTP is imported
+        from engine.address import Address
+
         assert self._launch is not None
         address = Address(self.engine.url, self._plan.key)
-        wait_until_ready(self._launch, address, self._plan.settings.start_timeout, self._abandoned)
+        inquiry.wait_until_ready(self._launch, address, self._plan.settings.start_timeout, self._abandoned)
         return inquiry.ask_own(address, self._plan.settings.model, self._launch.log)
 
     def _tell_end(self, launch: Launch) -> None:

@@ -14,7 +14,7 @@ from engine.cause import read_tail
 from engine.note import Engine, Note, ServerError, State, load_note
 from host import runner
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 SHOW_SECONDS = 10  # between two looks at the log of a load
 
 

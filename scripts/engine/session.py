@@ -1,16 +1,14 @@
 """Entering a session and leaving it: its supervisor is started, waited for and ended.
 
-The supervisor runs on its own, so that it outlives the program that starts it. A pipe ties the two until the session is
-entered: if the starter ends before, however hard, so does the supervisor.
+The supervisor is a child process on its own, so that it outlives the program that starts it. A pipe ties the two until
+the session is entered: if the starter ends before, however hard, so does the supervisor.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Mapping
@@ -18,12 +16,10 @@ from pathlib import Path
 from typing import Self
 
 from engine import gpus, launch
-from engine.address import KEY_VARIABLE
 from engine.caches import choose_caches, remove_caches
 from engine.cause import read_tail
 from engine.checkpoint import read_checkpoint
 from engine.facts import Served
-from engine.given import await_given
 from engine.loading import follow_first
 from engine.note import (
     Engine,
@@ -39,23 +35,23 @@ from engine.note import (
 )
 from engine.placement import Choice, Wish, add_fronts, choose
 from engine.server_url import parse_url
-from engine.supervisor import ENTERED
+from engine.supervisor import ENTERED, Supervisor
 from engine.vllm_args import overridden, split_arguments
 from host import files, processes, runner
 
 LOG = "supervisor.log"
 KEPT_VARIABLE = "VLLM_BATCH_KEPT_SESSION"  # the folder of a session whose engines this one uses and does not end
 LEAVE_SECONDS = launch.STOP_SECONDS + processes.KILL_SECONDS + 20.0  # for a supervisor to end all it owns
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.02
 
 
 class Entrance:
     """A session that is being entered: its supervisor loads the model. On any way out but `finish` it is ended.
 
-    Use as a context manager. `program` is the argument list of the supervisor's program.
+    Use as a context manager.
     """
 
-    def __init__(self, program: list[str], settings: Settings, folder: Path, key: str) -> None:
+    def __init__(self, settings: Settings, folder: Path, key: str) -> None:
         self._folder = folder
         caches = choose_caches(os.environ)
         for remark in caches.remarks:
@@ -66,31 +62,22 @@ class Entrance:
         engines = tuple(Engine(number, place) for number, place in enumerate(choice.placements))
         write_note(Note(settings, engines, cache=caches.temporary, why=choice.why), folder)
         watched = processes.find_runner()
-        argv = [*program, f"--session-dir={folder}"]
-        argv += [f"--runner={watched.pid}:{watched.birth}"] if watched else []
-        with files.open_log(folder / LOG) as output:
-            self._supervisor = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, **caches.variables, KEY_VARIABLE: key},
-                start_new_session=True,
-            )
 
+        def supervise(lifeline: int) -> int:
+            os.environ.update(caches.variables)
+            return Supervisor(folder, key, watched).run(lifeline)
+
+        with files.open_log(folder / LOG) as output:
+            self._supervisor, self._lifeline = processes.fork_apart(supervise, output)
         self._entered = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._supervisor.stdin
-        with contextlib.suppress(BrokenPipeError):
-            self._supervisor.stdin.close()
+        os.close(self._lifeline)
         if not self._entered:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._supervisor.wait(LEAVE_SECONDS)
+            _wait_for_end(self._supervisor)
 
     def wait(self, abandoned: threading.Event) -> Engine:
         """Wait until a copy of the model is loaded, telling the progress; return its engine.
@@ -101,16 +88,14 @@ class Entrance:
 
     def finish(self) -> None:
         """Say that the session is entered: its supervisor goes on alone. Raises ServerError."""
-        assert self._supervisor.stdin
         if not self._owned():
             raise ServerError("the server's supervisor has ended")
-        self._supervisor.stdin.write(ENTERED)
-        self._supervisor.stdin.flush()
+        os.write(self._lifeline, ENTERED)
         self._entered = True
 
     def _owned(self) -> bool:
         """Tell whether the supervisor runs; show why one ended."""
-        if self._supervisor.poll() is None:
+        if self._supervisor.runs():
             return True
         runner.say(read_tail(str(self._folder / LOG)))
         return False
@@ -140,6 +125,8 @@ def choose_places(settings: Settings, environment: Mapping[str, str]) -> Choice:
 
 def enter_given(url: str, settings: Settings, folder: Path, key: str, due: threading.Event) -> Engine:
     """Enter a session with a server that somebody else runs, once it answers. Raises ServerError, also once `due`."""
+    from engine.given import await_given  # a session's own server is asked by its supervisor
+
     entered = time.time()
     address, served = await_given(parse_url(url), key, settings.model, settings.start_timeout, due)
     engine = Engine(state=State.READY, url=address.url, served=served)

@@ -1,8 +1,8 @@
 """The owner of a session's engines: their parent, from the session's beginning to its end.
 
-Started by `serve.py start`, in a process session of its own. It alone launches, restarts and ends engines, and it alone
-writes the session's note of them. It ends with the session: on SIGTERM; when the program that started it ends without
-having said on its standard input that the session was entered; and when the runner of the session is gone.
+A child process of `serve.py start`, in a process session of its own. It alone launches, restarts and ends engines, and
+it alone writes the session's note of them. It ends with the session: on SIGTERM; when the program that started it ends
+without having said by a pipe that the session was entered; and when the runner of the session is gone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -82,6 +81,8 @@ class Supervisor:
         self._ending.set()
 
     def _finish(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         patience = STOP_SECONDS if self._entered else UNENTERED_SECONDS
         try:
             with ThreadPoolExecutor() as pool:

@@ -11,12 +11,14 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, NoReturn
 
 KILL_SECONDS = 60.0  # for killed processes to be gone; one that hangs in a driver never goes
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 _NAMED, _STATE, _PARENT, _SESSION, _START_TIME = ")", 0, 1, 3, 19  # the end of the name, and places after it
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _INIT = 1  # outlives everything
@@ -126,9 +128,42 @@ def reap_orphans(own: set[int]) -> None:
             os.waitpid(ended.si_pid, os.WNOHANG)
 
 
+def fork_apart(run: Callable[[int], int], log: BinaryIO) -> tuple[Process, int]:
+    """Run a function in a child process, in a process session of its own; return the process, and a pipe to it.
+
+    `run` is given the other end of the pipe, as a file descriptor, and returns the exit status. What it prints goes to
+    `log`. The child begins with all that this program has imported, which takes a new one longer than all else it does.
+    """
+    sys.stdout.flush()
+    hearing, saying = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(saying)
+        _run_apart(run, hearing, log)
+    os.close(hearing)
+    return find_process(pid), saying
+
+
+def _run_apart(run: Callable[[int], int], hearing: int, log: BinaryIO) -> NoReturn:
+    """Be the child of `fork_apart`: nothing of what its parent has begun goes on in it."""
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.setsid()
+        for own in (1, 2):
+            os.dup2(log.fileno(), own)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        status = run(hearing)
+    except BaseException:  # noqa: BLE001 - the parent's handlers are the parent's
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
 def tie_to_parent(argv: list[str]) -> list[str]:
     """Return a command line that runs `argv` and is sent SIGTERM when the thread that started it ends."""
-    return [sys.executable, "-c", _TIED, str(os.getpid()), *argv]
+    return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *argv]
 
 
 def _end_by(number: int, find: Callable[[], set[int]], seconds: float, *, repeat: bool) -> bool:

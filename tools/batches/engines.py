@@ -20,7 +20,8 @@ from pathlib import Path
 
 import bundle
 from batches.backend import BackendError
-from engine.address import KEY_VARIABLE, Address
+from engine.address import Address
+from engine.key import KEY_VARIABLE
 from engine.note import read_note
 from engine.session import KEPT_VARIABLE
 from host import files

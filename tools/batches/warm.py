@@ -11,8 +11,8 @@ import bundle  # noqa: F401  (puts scripts/ on the path)
 from batches.backend import Keeper, Kept
 from batches.live import Engine, Live
 from batches.models import Model
-from engine.address import read_key
 from engine.given import find_given
+from engine.key import read_key
 from engine.note import load_note
 from engine.server_url import parse_url
 from job import parameters

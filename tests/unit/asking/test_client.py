@@ -10,8 +10,9 @@ import pytest
 from asking.client import OTHER_FILES, Client, room_for
 from asking.unanswered import Unanswered
 from dialects.exchange import Answer, Ask
-from engine.address import Address, read_key
+from engine.address import Address
 from engine.given import ask_given
+from engine.key import read_key
 from engine.note import ServerError
 from support.scripted_server import scripted, status
 
