@@ -5,11 +5,12 @@ usage: check.py FILE [--prompts RANGE] [--price-per-hour PRICE] [--summary EARLI
 
 Reads FILE (JSONL, .gz too) and says what its rows are, what is wrong with which line and how to mend it, which ids
 appear twice, what would not fit MaxModelLen, about how many tokens it holds, what Prompts, BlockSize and ChunkSize
-suit it, what answering it may take, and the commands of a trial. The job's own parameters are given under their names:
---max-tokens 64, --prompt-template-file translate.jinja, --endpoint embeddings, ...
+suit it, what answering it may take, what the model needs and which fleets hold it, and the commands of a trial. The
+job's own parameters are given under their names: --max-tokens 64, --prompt-template-file translate.jinja, ...
 
 Exit status: 0 every row can be asked; 1 some rows would fail; 2 no row could succeed, or the input or a parameter
-cannot be used at all. Memory stays below 150 MB for a million lines. Nothing is written, sent or started.
+cannot be used at all. Memory stays below 150 MB for a million lines. Nothing is written, sent or started, but that
+--ask-hub sends the model's name.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import bundle  # noqa: F401  (puts scripts/ on the path)
-from checking import advice, inspection, sizes
+from checking import advice, fleets, inspection, sizes
 from checking.census import EXAMPLES, Problem
 from checking.inspection import DEFAULTS, Checked
 from host import runner
@@ -38,7 +39,11 @@ SIZED = ("Prompts", "BlockSize", "ChunkSize")
 
 
 def findings(
-    checked: Checked, estimate: Mapping[str, Any], suggested: Mapping[str, str], trial: Sequence[str]
+    checked: Checked,
+    estimate: Mapping[str, Any],
+    suggested: Mapping[str, str],
+    fit: fleets.Fit | None,
+    trial: Sequence[str],
 ) -> dict[str, Any]:
     """Return everything as JSON values."""
     found, counted = checked.source, checked.census
@@ -65,6 +70,7 @@ def findings(
         "longest_prompt": {"line": counted.longest[1], "tokens": counted.longest[0]},
         "suggested": dict(suggested),
         "estimate": dict(estimate),
+        "model": fit.as_json() if fit else None,
         "not_checked": checked.not_checked,
         "trial": list(trial),
     }
@@ -87,8 +93,8 @@ def trial_commands(parameters: Mapping[str, str], lines: int) -> list[str]:
     return [shlex.join(submit), shlex.join(["python3", "tools/run_local.py", *local])]
 
 
-def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
-    """Return the findings as lines for a person."""
+def readable(found: Mapping[str, Any], checked: Checked, model: Iterable[str]) -> list[str]:
+    """Return the findings as lines for a person; `model` are those about the model."""
     size = f"{found['input']['bytes'] / 1e6:,.1f} MB"
     blank = f", {found['blank']:,} of them blank" if found["blank"] else ""
     shown = [runner.printable(f"{found['input']['name']}: {found['input']['lines']:,} lines, {size}{blank}")]
@@ -105,6 +111,7 @@ def readable(found: Mapping[str, Any], checked: Checked) -> list[str]:
     return [
         *shown,
         *_estimated(found["estimate"]),
+        *model,
         "to try the first lines:",
         *(f"  {line}" for line in found["trial"]),
     ]
@@ -151,6 +158,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--summary", type=Path, help="summary.json of an earlier job, for measured rates")
     parser.add_argument("--tokens-per-second", type=_positive, help="of one worker, prompts and answers together")
     parser.add_argument("--workers", type=_count, help="that share the job at most (as many as are worth it)")
+    parser.add_argument("--ask-hub", action="store_true", help="ask the Hugging Face hub how large the model is")
     parser.add_argument("--all", action="store_true", help=f"show every problem, not {EXAMPLES} of each kind")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     group = parser.add_argument_group("the job's parameters, as in the template")
@@ -181,14 +189,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             rate=asked.tokens_per_second,
             summary=asked.summary,
         )
+        values = inspection.read_values({**dict(asked.parameters), **given})
+        fit = fleets.find_fit(values, ask_hub=asked.ask_hub)
     except (*inspection.UNUSABLE, advice.AdviceError) as error:
         text = runner.printable(str(error))
         print(json.dumps({"status": 2, "error": text}) if asked.json else f"check: {text}")
         return 2
     lines = checked.source.lines
     suggested = sizes.suggest(given, lines, sizes.Work.of(given, checked.census, asked.workers))
-    found = findings(checked, estimate, suggested, trial_commands(given, lines))
-    print(json.dumps(found, indent=2) if asked.json else "\n".join(readable(found, checked)))
+    found = findings(checked, estimate, suggested, fit, trial_commands(given, lines))
+    shown = readable(found, checked, fleets.describe(fit, values, hub_asked=asked.ask_hub))
+    print(json.dumps(found, indent=2) if asked.json else "\n".join(shown))
     return checked.status
 
 

@@ -9,12 +9,14 @@ vLLM's data parallel ranks would march in step. Decides from what it is given; l
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from engine.checkpoint import Checkpoint
 from engine.gpus import Gpu, batch_limits
-from engine.vllm_args import PARALLEL_FLAGS, has_flag, values_of
+from engine.vllm_args import PARALLEL_FLAGS, has_flag, overridden, split_arguments, values_of
 
 ROOM = 1.2  # of the weights: what vLLM needs beside them for activations, graphs and its own buffers
 MORE_ROWS = 1.25  # of the sequences: an engine that has a quarter more waiting never lacks a row
@@ -59,6 +61,19 @@ class Wish:
     share: float
     arguments: Sequence[str] = ()
 
+    @classmethod
+    def read(cls, split: int, length: int, share: float, vllm_args: str) -> Self:
+        """Return the wish of a job's parameters, of which VllmArgs wins. Raises ArgumentsError."""
+        arguments = split_arguments(vllm_args)
+        said = overridden(arguments)
+        own_length, own_share = said.get("MaxModelLen", ""), said.get("GpuMemoryUtilization", "")
+        return cls(
+            split,
+            int(own_length) if own_length.isdecimal() else length,
+            float(own_share) if re.fullmatch(r"0?\.\d+|1(\.0*)?", own_share) else share,
+            arguments,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -80,6 +95,20 @@ def choose(gpus: Sequence[Gpu], checkpoint: Checkpoint | None, wish: Wish) -> Ch
     if not placed:
         return whole.fall_back()
     return Choice(tuple(placed), _explain(placed, groups, len(gpus), wish))
+
+
+def find_split(gpus: Sequence[Gpu], checkpoint: Checkpoint, wish: Wish) -> int:
+    """Return over how many of these equal GPUs a copy of the model is split; 0 when they do not hold it."""
+    group = _Group(gpus, checkpoint, wish)
+    if not wish.split:
+        return group.fewest()
+    able = wish.split <= len(gpus) and checkpoint.may_split(wish.split) and group.holds(wish.split)
+    return wish.split if able else 0
+
+
+def find_need(checkpoint: Checkpoint, wish: Wish) -> float:
+    """Return the bytes that a whole copy of the model needs of what a server takes of a GPU."""
+    return _Group((), checkpoint, wish).needed(1)
 
 
 def add_fronts(choice: Choice, checkpoint: Checkpoint | None, wish: Wish, cores: int) -> Choice:

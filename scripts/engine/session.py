@@ -7,7 +7,6 @@ the session is entered: if the starter ends before, however hard, so does the su
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import time
@@ -36,7 +35,6 @@ from engine.note import (
 from engine.placement import Choice, Wish, add_fronts, choose
 from engine.server_url import parse_url
 from engine.supervisor import ENTERED, Supervisor
-from engine.vllm_args import overridden, split_arguments
 from host import files, processes, runner
 
 LOG = "supervisor.log"
@@ -107,14 +105,8 @@ def choose_places(settings: Settings, environment: Mapping[str, str]) -> Choice:
         found = gpus.here(environment)
     except gpus.GpuError as error:
         raise ServerError(str(error)) from None
-    arguments = split_arguments(settings.vllm_args)
-    said = overridden(arguments)
-    length, share = said.get("MaxModelLen", ""), said.get("GpuMemoryUtilization", "")
-    wish = Wish(
-        settings.tensor_parallel_size,
-        int(length) if length.isdecimal() else settings.max_model_len,
-        float(share) if re.fullmatch(r"0?\.\d+|1(\.0*)?", share) else settings.gpu_memory_utilization,
-        arguments,
+    wish = Wish.read(
+        settings.tensor_parallel_size, settings.max_model_len, settings.gpu_memory_utilization, settings.vllm_args
     )
     checkpoint = read_checkpoint(settings.model, environment, ask_hub=bool(found))
     choice = choose(found, checkpoint, wish)
