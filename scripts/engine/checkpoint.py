@@ -69,7 +69,7 @@ def read_checkpoint(model: str, environment: Mapping[str, str], *, ask_hub: bool
         return None
 
 
-def _cache_of(environment: Mapping[str, str]) -> str | None:
+def cache_of(environment: Mapping[str, str]) -> str | None:
     """Return where the server's downloads are kept, None where the library's own place is meant."""
     home = environment.get("HF_HOME")
     return environment.get("HF_HUB_CACHE") or (str(Path(home) / "hub") if home else None)
@@ -78,7 +78,7 @@ def _cache_of(environment: Mapping[str, str]) -> str | None:
 def _read_cached(model: str, environment: Mapping[str, str]) -> Checkpoint | None:
     """Read a model that was downloaded whole."""
     hub: Any = importlib.import_module("huggingface_hub")
-    found = hub.try_to_load_from_cache(model, _CONFIG, cache_dir=_cache_of(environment))
+    found = hub.try_to_load_from_cache(model, _CONFIG, cache_dir=cache_of(environment))
     if not isinstance(found, str):
         return None
     folder = Path(found).parent
@@ -95,7 +95,7 @@ def _ask_hub(model: str, environment: Mapping[str, str]) -> Checkpoint | None:
     token = environment.get("HF_TOKEN")
     told = hub.HfApi().model_info(model, files_metadata=True, timeout=HUB_SECONDS, token=token)
     files = {each.rfilename: int(each.size or 0) for each in told.siblings}
-    kept = _cache_of(environment)
+    kept = cache_of(environment)
     config = hub.hf_hub_download(model, _CONFIG, cache_dir=kept, etag_timeout=HUB_SECONDS, token=token)
     return read_files(_read_config(Path(config)), files)
 

@@ -14,16 +14,18 @@ from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
+from engine import fetch
 from engine.caches import remove_caches
 from engine.launch import HASTE_SECONDS, STOP_SECONDS
 from engine.life import Life, Plan
 from engine.note import Engine, Note, load_note, take_requests, write_note
-from host import processes, runner
+from host import files, processes, runner
 from host.processes import Process
 
 ENTERED = b"entered\n"  # what the starter writes once the session's tasks may begin
 UNENTERED_SECONDS = 5.0  # for vLLM to end by itself where no task ever had it
 POLL_SECONDS = 0.2
+FETCH_LOG = "weights.log"
 RUNNER_GONE = "the runner of this session is gone"
 
 
@@ -46,6 +48,7 @@ class Supervisor:
         processes.adopt_orphans()
         signal.signal(signal.SIGTERM, lambda *_: self._end("told to end"))
         write_note(self._note, self._folder)
+        self._fetch_weights()  # a fork, so before there are threads
         threading.Thread(target=self._follow_starter, args=[lifeline], daemon=True).start()
         try:
             for life in self._lives:
@@ -56,6 +59,14 @@ class Supervisor:
         finally:
             self._finish()
         return 1 if any(life.failed for life in self._lives) else 0
+
+    def _fetch_weights(self) -> None:
+        """Have the model's weights fetched beside vLLM's start, where GPUs wait for them."""
+        model, arguments = self._note.settings.model, self._note.settings.vllm_args
+        if any(engine.place.gpus for engine in self._note.engines) and fetch.is_of_hub(model, arguments, os.environ):
+            with files.open_log(self._folder / FETCH_LOG) as output:
+                _, pipe = processes.fork_apart(lambda _: fetch.fetch(model), output)
+            os.close(pipe)
 
     def _look(self) -> None:
         """Do what is to be done now and then."""

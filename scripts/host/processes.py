@@ -20,7 +20,7 @@ from typing import BinaryIO, NoReturn
 KILL_SECONDS = 60.0  # for killed processes to be gone; one that hangs in a driver never goes
 POLL_SECONDS = 0.05
 _NAMED, _STATE, _PARENT, _SESSION, _START_TIME = ")", 0, 1, 3, 19  # the end of the name, and places after it
-_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 _INIT = 1  # outlives everything
 # What stands between a runner and the program that it runs as another user, and ends with that program.
 _WRAPPERS = frozenset({"sudo", "su", "runuser", "setsid", "sh", "bash", "dash", "ksh", "zsh", "fish"})
@@ -117,6 +117,11 @@ def end_all(find: Callable[[], set[int]], patience: float) -> bool:
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends, so that none gets away. Source: prctl(2)."""
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent() -> None:
+    """Be sent SIGTERM when the parent ends, also when it is killed hard. Source: prctl(2)."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(signal.SIGTERM))
 
 
 def reap_orphans(own: set[int]) -> None:
