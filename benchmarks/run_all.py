@@ -4,7 +4,7 @@
 usage: run_all.py [--quick] [--output FILE] [ROW ...]      for example: run_all.py, run_all.py 4 5, run_all.py --quick 1
 
 Needs Linux, Python 3.11 or newer and PyPI; makes its environments and the model by tools/setup_env.py. The whole takes
-10 to 20 minutes on two idle cores, 5 GB of disk in the temporary folder (TMPDIR), and a machine that does nothing else:
+15 to 30 minutes on two idle cores, 5 GB of disk in the temporary folder (TMPDIR), and a machine that does nothing else:
 ratios are of runs that follow each other. --quick takes small sizes, to see that everything runs; its figures are no
 measurement. --output writes the table there, too. Exit status 0 when every row could be measured, also below its goal.
 """
@@ -39,11 +39,13 @@ PROGRAMS: dict[str, tuple[int, ...]] = {
     "front.py": (16,),
     "two_copies.py": (17,),
     "batch_api.py": (18, 19, 20),
+    "embeddings.py": (21,),
 }
 MODELS = {
     "engine.py": setup_env.SMALL_MODEL,
     "front.py": setup_env.ENCODER_MODEL,
     "two_copies.py": setup_env.SMALL_MODEL,
+    "embeddings.py": setup_env.ENCODER_MODEL,
 }
 ROWS = range(1, 1 + max(row for rows in PROGRAMS.values() for row in rows))
 
