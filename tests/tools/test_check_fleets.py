@@ -63,7 +63,10 @@ def test_the_fleets_that_hold_a_model_are_named(
 def test_a_model_for_no_fleet_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = [file_of(tmp_path, FINE), f"--model-name={folder_of(tmp_path, '70B', factor=8)}"]
     assert check.main(given) == 0
-    assert "no fleet of the stack holds it" in capsys.readouterr().out
+    assert "no fleet of the stack holds it" in (text := capsys.readouterr().out)
+    assert "TensorParallelSize" not in text
+    assert check.main([*given, "-p", "TensorParallelSize=3"]) == 0
+    assert "TensorParallelSize 0 tries all splits" in capsys.readouterr().out
     assert found_in(capsys, *given)[1]["model"]["gpus_per_worker"] == {}
 
 

@@ -74,11 +74,13 @@ def describe(fit: Fit | None, values: Mapping[str, Any], *, hub_asked: bool) -> 
     if fit is None:
         yield "model: not known here what it needs; --ask-hub asks the Hugging Face hub for the size of its files"
         return
-    yield f"model: needs {fit.needed / _GIB:.1f} GiB, of {fit.share:g} of a GPU's memory or of several GPUs"
+    yield f"model: needs {fit.needed / _GIB:.1f} GiB; a server takes {fit.share:g} of each GPU's memory"
     kinds: dict[int, list[str]] = {}
     for name, count in fit.holding.items():
         kinds.setdefault(count, []).append(name)
     for count, names in sorted(kinds.items()):
         yield f"  fleets that hold it with GpusPerWorker={count}: {', '.join(names)}"
     if not kinds:
-        yield "  no fleet of the stack holds it: take a smaller or a quantised model, or a smaller MaxModelLen"
+        mend = "take a smaller or a quantised model, or a smaller MaxModelLen"
+        mend += " (TensorParallelSize 0 tries all splits)" if values.get("TensorParallelSize") else ""
+        yield f"  no fleet of the stack holds it: {mend}"
